@@ -19,14 +19,14 @@ from poise.ground.contact.plants import STEEPEST_RAD
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, SHIN, THIGH, Motion, motion_of, step_of
+from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, SHIN, THIGH, TOES, Motion, motion_of, step_of
 from poise.ground.figure.steps import runs
 from poise.ground.legs.body import Lean
 from poise.ground.legs.clear import CLEAR_S
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.legs import Turned, knees_of, rebend_legs, turned_soles
+from poise.ground.legs.legs import Turned, knees_of, rebend_legs
 from poise.ground.legs.pelvis import leg_lengths
-from poise.ground.legs.swing import fade_offsets
+from poise.ground.legs.swing import fade_offsets, sole_points
 from poise.ground.legs.write_back import write_poses
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -86,7 +86,7 @@ def with_knees(
 def _depths(motion: Motion, soles: Soles, turned: Turned, footing: Footing) -> Floats:
     """Return the depth (F, L) of soles in the ground [m]. It is negative above the ground."""
     feet = rotations.multiply(turned.turns[:, :, FOOT], motion.turns[:, :, FOOT])
-    points = turned_soles(motion, soles, turned, feet)
+    points = np.stack(sole_points(motion, turned.ankles, feet, turned.turns[:, :, TOES], soles))
     return (footing.heights(points) - points[..., 2]).max(axis=0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from poise import kernels
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
-from poise.ground.figure.motion import ANKLE, BALL, FOOT, HIP, KNEE, THIGH, TOES, Motion
+from poise.ground.figure.motion import ANKLE, BALL, FOOT, HIP, KNEE, THIGH, Motion
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.pelvis import base_heights, leg_lengths, longest_reach
 from poise.maths import rotations
@@ -83,17 +83,11 @@ def bend_legs_of(
     return Turned(up, turns, ankles, np.linalg.norm(ankles - feet.ankles, axis=-1), lengths)
 
 
-def places_of(motion: Motion, turned: Turned) -> Floats:
-    """Return hips, knees, ankles and ends of toes (F, L, 4, 3)."""
-    found = np.empty((*turned.ankles.shape[:2], 4, 3))
-    rows = (motion.places, turned.up, turned.turns, turned.ankles, turned.lengths)
-    kernels.ground.legs.place_joints(*(np.ascontiguousarray(array) for array in rows), found)
-    return found
-
-
 def knees_of(motion: Motion, turned: Turned) -> Floats:
     """Where the knees (F, L, 3) come."""
-    return places_of(motion, turned)[:, :, 1]
+    hips = motion.places[:, :, HIP]
+    thighs = rotations.rotate(turned.turns[:, :, THIGH], motion.places[:, :, KNEE] - hips)
+    return hips + make_vertical(turned.up)[:, None] + turned.lengths[..., None] * thighs
 
 
 def rebend_legs(
@@ -105,16 +99,6 @@ def rebend_legs(
     there = dataclasses.replace(feet, ankles=ankles)
     bent = bend_legs(motion, bend_axes(motion, soles), there, up, hips, thigh + shin, stretch)
     return dataclasses.replace(bent, turns=np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2))
-
-
-def turned_soles(motion: Motion, soles: Soles, turned: Turned, feet: Floats) -> Floats:
-    """Return heel, ball and tip (3, F, L, 3) of solved legs. The feet have these rotations (F, L, 4) in the world."""
-    way = motion.places[:, :, BALL] - motion.places[:, :, ANKLE]
-    joint = turned.ankles + rotations.rotate(turned.turns[:, :, FOOT], way)
-    toes = rotations.multiply(turned.turns[:, :, TOES], motion.turns[:, :, TOES])
-    arms = [rotations.rotate(feet, np.broadcast_to(point, joint.shape)) for point in (soles.heel, soles.ball)]
-    tip = rotations.rotate(toes, np.broadcast_to(soles.tip, joint.shape))
-    return np.stack([*(turned.ankles + arm for arm in arms), joint + tip])
 
 
 def find_early_heels(motion: Motion, contacts: Contacts, feet: Feet) -> Bools:

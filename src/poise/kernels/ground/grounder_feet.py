@@ -75,6 +75,7 @@ from poise.kernels.ground.grounder_walk import (
     place_free_point,
     place_shown_point,
 )
+from poise.kernels.smoothing import smoothstep_between
 from poise.kernels.springs import (
     exp_rotation,
     follow_target,
@@ -274,13 +275,6 @@ def lift_foot(s, leg, frame, marks, ankle, turn, ground, settings, dt):
     s[DEPTH] = max(needed - lift, 0.0)
     s[LIFT], s[LIFT_MOVES] = lift, moves
     return lift
-
-
-@inline
-def smoothstep(u):
-    """Return 3 u^2 - 2 u^3, with u in [0, 1]."""
-    u = min(max(u, 0.0), 1.0)
-    return u * u * (3.0 - 2.0 * u)
 
 
 @inline
@@ -594,7 +588,7 @@ def place_foot(leg, marks, settings, s, frame, ground, dt, fresh):
         ankle = Vec(ankle.x, ankle.y, ankle.z + lift)
     # A heel is free to rise for a leg that is too short only once it has left the ground, and then gradually.
     s[OPENED] = s[OPENED] + dt if mode == 2 and not flat else 0.0
-    frame[ROOM] = _HEEL_GIVES * smoothstep(s[OPENED] / _HEEL_TIME)
+    frame[ROOM] = _HEEL_GIVES * smoothstep_between(s[OPENED], 0.0, _HEEL_TIME)
     write_vec_at(frame, NEW, ankle)
     write_quat_at(frame, NEW_TURN, shown)
 

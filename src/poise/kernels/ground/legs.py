@@ -161,27 +161,6 @@ def pass_turns_down(over, under, rests, turns):
         write_quat(turns, i, normalise(multiply(Quat(e.w, v.x, v.y, v.z), read_quat(turns, i))))
 
 
-@kernel("F4 F1 F4 F3 F2 wF4 ->")
-def place_joints(places, up, turns, ankles, lengths, found):
-    """Place hips, knees, ankles and ends of toes.
-
-    places (F, L, 5, 3) as animated; up (F,); turns (F, L, 4, 4) to be put before the animated ones of thigh, shin, foot
-    and toes; ankles (F, L, 3) where they come; lengths (F, L) what legs are made longer by; out: found (F, L, 4, 3).
-    """
-    for i in range(places.shape[0]):
-        for j in range(places.shape[1]):
-            here, turn, there = places[i, j], turns[i, j], found[i, j]
-            hip, ankle, ball = read_vec(here, 0), read_vec(ankles[i], j), read_vec(here, 3)
-            thigh = scale(rotate(read_quat(turn, 0), sub(read_vec(here, 1), hip)), lengths[i, j])
-            hip = Vec(hip.x, hip.y, hip.z + up[i])
-            foot = rotate(read_quat(turn, 2), sub(ball, read_vec(here, 2)))
-            toes = rotate(read_quat(turn, 3), sub(read_vec(here, 4), ball))
-            write_vec(there, 0, hip)
-            write_vec(there, 1, add(hip, thigh))
-            write_vec(there, 2, ankle)
-            write_vec(there, 3, add(add(ankle, foot), toes))
-
-
 @kernel("F3 I1 i wF2 ->")
 def measure_step_changes(places, parts, stride, found):
     """Measure |p+ - 2 p + p-| of points `stride` frames apart.
