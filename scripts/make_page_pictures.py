@@ -3,6 +3,7 @@
 viewer.png   the page as it opens on a character whose hand is at its target
 walk.png     the page with a walk on stairs, contacts and all
 ground.webp  four kinds of ground under the same walk
+notebook.png what notebooks show of a result and of planted feet, on light and on dark paper
 roles.png    a figure with the roles of its joints
 
 Each is below 300 kB. Needs Chromium, and Matplotlib for the roles.
@@ -45,6 +46,7 @@ GROUNDS = {
     "noise:0.05": "noise:0.05", "hills.npz": str(samples.path("hills.npz")),
 }  # fmt: skip
 BESIDE = ([-3.1, 1.5, -0.6], [0.0, 0.85, 0.35])  # place and aim of the camera, from the ground under the hips
+CELL_COLOURS = (("#ffffff", "#212121"), ("#111111", "#e0e0e0"))  # of paper and ink
 SIDES = {"left": "#0b66c3", "right": "#a5560a"}  # of roles
 SIZE, MARGIN = (6.6, 5.4), 0.5  # of the drawing [inch]; how far words are from the middle [m]
 # Where the word of a part of the arm is from its joint, outwards and upwards; how much others are raised.
@@ -66,10 +68,28 @@ def main() -> int:
         kept(folder / "walk.png", shot(browser, walking("stairs:0.15,0.30"), WINDOW, camera=BESIDE))
         tiles = [shot(browser, walking(words), TILE, camera=BESIDE, alone=True) for words in GROUNDS.values()]
         kept(folder / "ground.webp", sheet(tiles, list(GROUNDS)))
+        kept(folder / "notebook.png", cells(browser))
         browser.close()
     (folder / "roles.png").write_bytes(roles(poise.load(samples.path("humanoid.glb"))))
     check(folder / "roles.png")
     return 0
+
+
+def cells(browser: Any) -> Image.Image:
+    """A result and planted feet as a notebook shows them."""
+    rig = poise.load(samples.path("humanoid.glb"))
+    goal = poise.Position("LeftHand", [0.3, 1.2, 0.4], root="LeftShoulder")
+    planted = poise.plant_feet(rig.clips[0], poise.Terrain.heightmap(samples.path("hills.npz")), rig=rig)
+    values = (poise.solve(rig.rest, goal, solver="ccd", trace=True), planted)
+    parts = [
+        f'<div style="padding:8px 14px;background:{paper};color:{ink}">{value._repr_html_()}</div>'
+        for value, (paper, ink) in zip(values, CELL_COLOURS, strict=True)
+    ]
+    page = browser.new_page(viewport={"width": 960, "height": 400})
+    page.set_content(f"<!doctype html><body style='margin:0'>{''.join(parts)}")
+    picture = Image.open(io.BytesIO(page.screenshot(full_page=True)))
+    page.close()
+    return picture
 
 
 def reaching() -> Document:
