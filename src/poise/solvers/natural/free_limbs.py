@@ -74,7 +74,7 @@ from poise.solvers.natural.floor import dot_rows
 from poise.solvers.natural.limbs import RoleLimb, find_limbs
 from poise.solvers.natural.surroundings import measure_radius
 
-_HIP_BREADTH = 1.5  # of half the depth of the chest: half the breadth of hips (NASA, volume 1, section 3)
+_HIP_BREADTH = 1.8  # of the radius of the trunk: hips with the room that hanging arms leave beside them
 
 
 class BodyPart(NamedTuple):
