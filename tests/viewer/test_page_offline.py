@@ -23,7 +23,7 @@ def offline(served, chromium, tmp_path):
 
         def save(clip):
             rig = poise.load(samples.path("humanoid.glb"))
-            tab = served(build_document(rig, clip_name=rig.clips[0].name if clip else None))
+            tab = served(build_document(rig, scope="limbs", clip_name=rig.clips[0].name if clip else None))
             if clip:
                 tab.click("play")
                 tab.until_state("!state.playing")
