@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from poise import kernels
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE
-from poise.ground.legs.legs import bend_axes, bend_legs, places_of
+from poise.ground.legs.legs import bend_axes, bend_legs, knees_of
 from poise.kernels.ground.leg_moves import ARM_M, POINTS, ROWS, UNKNOWNS
 from poise.maths import rotations
 from tests.ground.feet import SOLES, feet_of, standing
@@ -86,10 +86,10 @@ def test_points_are_where_forward_kinematics_has_them(seed):
     up = unknowns[:, 0, 0]
     hips = motion.places[:, :, HIP] + up[:, None, None] * [0.0, 0.0, 1.0]
     legs = bend_legs(motion, bend_axes(motion, SOLES), feet, up, hips, np.full((FRAMES, 2), 0.8), 0.0)
-    turns = np.concatenate([legs.turns[:, :, :FOOT], np.stack([heel, toe], axis=2)], axis=2)
-    wanted = places_of(motion, dataclasses.replace(legs, turns=turns))
-    np.testing.assert_allclose(found[:, :, [HIP, KNEE, ANKLE, END]], wanted, atol=1e-12)
-    np.testing.assert_allclose(found[:, :, BALL], wanted[:, :, 2] + rotations.rotate(heel, arms[:, :, 1]), atol=1e-12)
+    balls = legs.ankles + rotations.rotate(heel, arms[:, :, 1])
+    ends = balls + rotations.rotate(toe, arms[:, :, 2])
+    wanted = np.stack([hips, knees_of(motion, legs), legs.ankles, balls, ends], axis=2)
+    np.testing.assert_allclose(found[:, :, [HIP, KNEE, ANKLE, BALL, END]], wanted, atol=1e-12)
 
 
 @FEW
