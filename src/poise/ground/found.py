@@ -25,17 +25,9 @@ _NEAR = 0.15  # [m] a floor that is known by the lowest part alone is at 0 if th
 
 
 def analyse_clip(
-    clip: Clip,
-    figure: Figure,
-    contacts: Contacts | None,
-    soles: Soles | None,
-    mode: InPlace,
-    in_place_rule: Thresholds | None = None,
+    clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace
 ) -> ClipAnalysis:
-    """Carry a clip in place over the ground, and find contacts.
-
-    A clip in place may have thresholds of its own; by default they are those of other clips.
-    """
+    """Carry a clip in place over the ground, and find contacts."""
     motion = motion_of(clip, figure)
     check_soles(soles, figure)
     given = None if contacts is None else for_legs(contacts, motion)
@@ -51,8 +43,7 @@ def analyse_clip(
             )
         motion, offsets = add_travel(motion, velocity, repeats.middle.start)
     fine = motion.finer(finer)
-    rule = Thresholds() if velocity is None or in_place_rule is None else in_place_rule
-    soles, contacts = _stances(fine, velocity, soles, given, repeats.finer(finer), rule)
+    soles, contacts = _stances(fine, velocity, soles, given, repeats.finer(finer))
     return ClipAnalysis(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
 
 
@@ -93,12 +84,7 @@ def floor_of(clip: Clip, analysis: ClipAnalysis, *, near: float = _NEAR) -> floa
 
 
 def _stances(
-    fine: Motion,
-    velocity: Floats | None,
-    soles: Soles | None,
-    given: Contacts | None,
-    repeats: Repeats,
-    rule: Thresholds,
+    fine: Motion, velocity: Floats | None, soles: Soles | None, given: Contacts | None, repeats: Repeats
 ) -> tuple[Soles, Contacts]:
     """Return soles and contacts, of the caller or detected.
 
@@ -107,9 +93,9 @@ def _stances(
     Every repeat of a loop has the contacts of the middle.
     """
     if soles is None:
-        soles, found = stances(fine, ground=velocity, thresholds=rule)
+        soles, found = stances(fine, ground=velocity)
     else:
-        rule = rule if velocity is None else rule.loosen(float(np.hypot(*velocity)))
+        rule = Thresholds() if velocity is None else Thresholds().loosen(float(np.hypot(*velocity)))
         found = given or find_contacts(fine, soles, rule)
     once = given.at(fine.times[repeats.middle]) if given else repeats.take_middle(found)
     return soles, repeats.of_contacts(once, fine)

@@ -21,7 +21,7 @@ from poise.ground.bearing.limbs import with_arms
 from poise.ground.bearing.parts import Bearing, leaning
 from poise.ground.checks import check_terrain
 from poise.ground.contact.contact_files import load_contacts
-from poise.ground.contact.contacts import Contacts, Thresholds
+from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.planted_clips import find_planted_clip
 from poise.ground.contact.plants import STEEPEST_RAD, Plants, plants_as_they_are
 from poise.ground.contact.soles import Soles
@@ -52,7 +52,6 @@ _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
 _LESS_FAR = 0.3  # of `farthest`, where plants that were moved off an edge by more leave out a tread
 _ROUNDED = 1e-9  # [rad]
 _STAGES = 3  # of the progress: finding contacts, placing feet, writing poses
-_LOCKED_IN_PLACE = Thresholds(shortest=0.08, per_speed=0.006)  # set by benchmarks/planting_proofs.py
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
 
@@ -266,8 +265,7 @@ def lock_feet(
     Returns
     -------
     Planted
-        The clip with feet that stand. Feet that stand well above the floor, on a step or a rung, stay as high. A
-        clip in place keeps contacts of less than 0.08 s as they are: on its own floor such a foot is down already.
+        The clip with feet that stand. Feet that stand well above the floor, on a step or a rung, stay as high.
     """
     clip, note = even(clip)
     feet_only = check_bool(feet_only, "feet_only")
@@ -276,8 +274,7 @@ def lock_feet(
     found_contacts = _load_given(contacts, clip, rig, legs)
     with report_progress(progress, "locking", _STAGES) as advance:
         advance(0, "finding contacts")
-        mode = _one_of(in_place, "in_place", InPlace)
-        analysis = analyse_clip(clip, figure, found_contacts, soles, mode, _LOCKED_IN_PLACE)
+        analysis = analyse_clip(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
         left = _keep_if_planted(clip, analysis, None, soles, options, feet_only=feet_only, notes=note)
         if left is not None:
             return left

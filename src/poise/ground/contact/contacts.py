@@ -25,6 +25,7 @@ POINTS = ("heel", "ball")
 _NEAR = 1e-4  # [s] times in files are rounded to this
 _SAME = 1e-6  # [s] times that differ by less are the same
 _OWN, _MAX_OWN = 0.3, 0.8  # of the speed of the ground, and [m/s]: how fast drawn feet may slide on it
+_PER_SPEED = 0.012  # [m per m/s] what thresholds of height grow by with the speed of the ground
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,6 @@ class Thresholds:
         [s], [m/s] Still means below this speed for this long: a foot that stands on a step, and does not hover.
     level
         Whether the ground is known to have no steps, so that swinging feet, too, show how high it is.
-    per_speed
-        [m per m/s] what thresholds of height grow by with the speed of ground that passes under a clip in place.
     """
 
     on_speed: float = 0.25
@@ -77,7 +76,6 @@ class Thresholds:
     still: float = 0.5
     still_speed: float = 0.15
     level: bool = False
-    per_speed: float = 0.012
 
     def loosen(self, speed: float) -> Thresholds:
         """Return the thresholds for a clip in place.
@@ -90,9 +88,9 @@ class Thresholds:
             on_speed=max(self.on_speed, min(_OWN * speed, _MAX_OWN)),
             off_speed=max(self.off_speed, min(1.5 * _OWN * speed, 1.5 * _MAX_OWN)),
             rise=max(self.rise, 0.5 * speed),
-            on_height=self.on_height + self.per_speed * speed,
-            heel_off=self.heel_off + self.per_speed * speed,
-            ball_off=self.ball_off + self.per_speed * speed,
+            on_height=self.on_height + _PER_SPEED * speed,
+            heel_off=self.heel_off + _PER_SPEED * speed,
+            ball_off=self.ball_off + _PER_SPEED * speed,
             level=True,
         )
 
