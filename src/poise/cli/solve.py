@@ -37,8 +37,6 @@ from poise.cli.solver_options import ANGLE_TOLERANCE_HELP, TOLERANCE_HELP, make_
 from poise.cli.target_file import TargetTable, open_target_table
 from poise.cli.terminal import say
 from poise.errors import InputError, PoiseError
-from poise.ground.terrain.terrain import Terrain
-from poise.ground.terrain.words import terrain_of
 from poise.io.json_units import build_units
 from poise.io.registry import ALL_CLIPS, load
 from poise.io.text_parsing import is_number
@@ -49,6 +47,7 @@ from poise.model.rig import Rig
 from poise.model.skeleton import Skeleton
 from poise.problem.goals import Goal, Near
 from poise.solvers.base.interface import Prefer, Status
+from poise.solvers.natural.floor import FloorTerrain
 from poise.solving.bake import Baked, bake
 from poise.solving.result import Result
 from poise.solving.solve import Prepared, prepare
@@ -183,7 +182,7 @@ class SolveClipJob:
     clip: str | None
     limits: Path | None
     no_limits: bool
-    solver_choice: tuple[str, tuple[str, ...], bool | None, float | str | Terrain | None]
+    solver_choice: tuple[str, tuple[str, ...], bool | None, float | str | FloorTerrain | None]
     solver_flags: tuple[tuple[str, Any], ...]
     solve_options: tuple[tuple[str, Any], ...]  # SolveOptions without the solver
     include_root: Path | None = None
@@ -577,7 +576,7 @@ def _solve_pose(
     return 0 if result.reached else 1
 
 
-def _parse_floor(text: str | None) -> float | str | Terrain | None:
+def _parse_floor(text: str | None) -> float | str | FloorTerrain | None:
     """Parse --floor: a height, "auto" or a terrain."""
     if text is None or text == "auto":
         return text
@@ -587,7 +586,9 @@ def _parse_floor(text: str | None) -> float | str | Terrain | None:
         return _parse_terrain_floor(text)
 
 
-def _parse_terrain_floor(text: str) -> Terrain:
+def _parse_terrain_floor(text: str) -> FloorTerrain:
+    from poise.ground.terrain.words import terrain_of  # noqa: PLC0415  (only for a floor of this kind)
+
     try:
         return terrain_of(text)
     except PoiseError as error:
