@@ -1,10 +1,11 @@
-"""What a notebook shows of values: pictures and tables as HTML, here written into a page."""
+"""What notebooks show of values, pictures and tables as HTML, written into a page."""
 
 import sys
 from pathlib import Path
 
 import poise
 from poise import samples
+from poise.notebook import format_html
 
 rig = poise.load(samples.path("humanoid.glb"))
 goal = poise.Position("LeftHand", [0.3, 1.2, 0.4], root="LeftArm")
@@ -13,5 +14,5 @@ values = [rig, rig.clips[0], poise.solve(rig.rest, goal, solver="ccd", trace=Tru
 
 folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path()
 page = folder / "notebook.html"
-page.write_text("<!doctype html><meta charset=utf-8>" + "".join(str(value._repr_html_()) for value in values))
+page.write_text("<!doctype html><meta charset=utf-8>" + "".join(map(str, map(format_html, values))))
 print(f"{len(values)} values in {page.name}")  # 4 values in notebook.html
