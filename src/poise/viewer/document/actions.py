@@ -33,7 +33,7 @@ from poise.solving.solve import solve
 from poise.viewer.document.chains import CHAIN_KINDS, RELATIVE_KINDS, TargetedChain, build_chain, measure_tip
 from poise.viewer.document.clip_keys import Key, build_key
 from poise.viewer.document.document import AUTO_SOLVER, Document, SolverChoice
-from poise.viewer.document.pulls import pin_part, pull_part, restore_body, switch_scope
+from poise.viewer.document.pulls import find_pin, pin_part, pull_part, restore_body, switch_scope
 from poise.viewer.document.terrain import TERRAIN_CHOICES, build_document_terrain, build_ground_mesh
 from poise.viewer.protocol import (
     read_bool,
@@ -328,9 +328,6 @@ def move_handle(document: Document, args: dict[str, Any]) -> Document:
 # --- Add, change and remove chains and pins --------------------------------------------------------------------------
 
 
-_MAX_CHAINS = 64  # chains of a document: more than any rig has limbs
-
-
 def add_chain(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
     """Add a chain from a root to a tip. A root of null means the limb's own; the target starts at the tip."""
     kind = read_choice({"kind": "position", **args}, "kind", CHAIN_KINDS)
@@ -340,29 +337,20 @@ def add_chain(document: Document, args: dict[str, Any], displayed_pose: Pose) ->
 def _append_chain(
     document: Document, displayed_pose: Pose, tip: str, root: str | None, kind: Any, wanted_name: str | None = None
 ) -> Document:
-    if len(document.chains) >= _MAX_CHAINS:
-        raise InputError(f"there are {_MAX_CHAINS} chains already; remove one first")
-    chain = build_chain(displayed_pose, _find_unused_name(document, wanted_name or tip), root, tip, kind)
+    chain = build_chain(displayed_pose, wanted_name or tip, root, tip, kind)
     joints = chain.list_joints(document.skeleton)
     if all(document.skeleton[joint].kind == Kind.FIXED for joint in joints[:-1]):
         raise InputError(f"nothing above {chain.tip!r} can move; choose a joint further down the limb as its tip")
-    return document.replace(chains=(*document.chains, chain))
-
-
-def _find_unused_name(document: Document, name: str) -> str:
-    used_names = {chain.name for chain in document.chains}
-    numbered_names = (f"{name} {i}" for i in range(2, _MAX_CHAINS + 3))
-    return (
-        name
-        if name not in used_names
-        else next(candidate for candidate in numbered_names if candidate not in used_names)
-    )
+    return document.with_new_chain(chain)
 
 
 def remove_chain(document: Document, args: dict[str, Any]) -> Document:
-    """Remove a chain."""
-    removed_chain = document.find_chain(read_text(args, "chain"))
-    return document.replace(chains=tuple(chain for chain in document.chains if chain.name != removed_chain.name))
+    """Remove a chain. Without the chain of a pulled part nothing is pulled."""
+    removed_name = document.find_chain(read_text(args, "chain")).name
+    pulled = None if document.pulled == removed_name else document.pulled
+    return document.replace(
+        pulled=pulled, chains=tuple(chain for chain in document.chains if chain.name != removed_name)
+    )
 
 
 def change_chain(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
@@ -379,6 +367,8 @@ def change_chain(document: Document, args: dict[str, Any], displayed_pose: Pose)
         changes["weight"] = read_number(args, "weight", 1e-6, 1e6)
     if "pull" in args:
         changes["pull"] = read_number(args, "pull", 0.0, 1.0)
+        if chain.name == document.pulled and chain.kind != "pin":  # the next part is pulled so, too
+            document = document.replace(pull_share=changes["pull"])
     if "axis" in args:
         changes["axis"] = unit_axis(read_vector(args, "axis"))
     if "root" in args:
@@ -418,18 +408,16 @@ def _initialise_target(displayed_pose: Pose, old_chain: TargetedChain, new_chain
 
 
 def pin_joint(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
-    """Pin or unpin a joint at its current position."""
+    """Pin or unpin a joint at its current position. A pin that is off is switched on."""
     joint = document.skeleton.names[document.skeleton.index(read_text(args, "joint"))]
-    existing_pin = next((chain for chain in document.chains if chain.tip == joint and chain.kind == "pin"), None)
+    existing_pin = find_pin(document, joint)
     if not read_bool(args, "on"):
         return document if existing_pin is None else remove_chain(document, {"chain": existing_pin.name})
     if document.scope == "body":
         return pin_part(document, joint, displayed_pose)
-    return (
-        document
-        if existing_pin is not None
-        else _append_chain(document, displayed_pose, joint, None, "pin", f"pin {joint}")
-    )
+    if existing_pin is not None:
+        return document.with_chain(existing_pin.replace(enabled=True).with_target_at(displayed_pose))
+    return _append_chain(document, displayed_pose, joint, None, "pin", f"pin {joint}")
 
 
 # --- Rotate bones by hand: in the start pose, or as clip keys --------------------------------------------------------
@@ -602,10 +590,11 @@ def choose_clip(document: Document, args: dict[str, Any]) -> Document:
     """Play a clip with its chains switched off. The targets belong to another pose. Null: none."""
     name = read_optional_text(args, "name")
     if name is None:
-        document = document.replace(clip_name=None, plants_feet=False)
-        return restore_body(document) if document.scope == "body" else document
+        stopped = document.replace(clip_name=None, plants_feet=False)
+        is_restored = document.scope == "body" and document.clip_name is not None
+        return restore_body(stopped) if is_restored else stopped
     document.rig.clip(name)
-    return document.replace(clip_name=name, chains=tuple(chain.replace(enabled=False) for chain in document.chains))
+    return document.replace(clip_name=name).with_chains_off()
 
 
 def switch_planting(document: Document, args: dict[str, Any]) -> Document:

@@ -36,6 +36,7 @@ PullScope: TypeAlias = Literal["body", "limbs", "chains"]
 SCOPES: tuple[str, ...] = get_args(PullScope)
 
 AUTO_SOLVER = "auto"
+_MAX_CHAINS = 64  # chains of a document: more than any rig has limbs
 _UNBOUNDED = (-math.inf, math.inf)
 
 
@@ -79,6 +80,7 @@ class Document:
     scope                what a drag on the figure moves: "body": the part itself, and the whole body follows; "limbs":
                          the tip of the limb; "chains": the tip of a chain that somebody chose
     pulled               name of the chain of the pulled part, or None
+    pull_share           `pull` of the next pulled part: how far it takes hips and other limbs along
     character_positions  position of each character of a crowd [file units]; targets are relative to the first
     clip_name            name of the clip that gives the base pose, or None
     keys                 keyed bone rotations in clips of the rig
@@ -106,6 +108,7 @@ class Document:
     free_root: bool = False
     scope: PullScope = "chains"
     pulled: str | None = None
+    pull_share: float = 1.0
     character_positions: tuple[Vector, ...] = ((0.0, 0.0, 0.0),)
     clip_name: str | None = None
     keys: tuple[Key, ...] = ()
@@ -153,6 +156,22 @@ class Document:
     def with_chain(self, new_chain: TargetedChain) -> Document:
         """Return the document with the chain of this name replaced."""
         return self.replace(chains=tuple(new_chain if chain.name == new_chain.name else chain for chain in self.chains))
+
+    def with_new_chain(self, new_chain: TargetedChain) -> Document:
+        """Return the document with one more chain, the last one.
+
+        A name that is used gets a number. Raise InputError if there are 64 chains already.
+        """
+        if len(self.chains) >= _MAX_CHAINS:
+            raise InputError(f"there are {_MAX_CHAINS} chains already; remove one first")
+        name, used_names = new_chain.name, {chain.name for chain in self.chains}
+        names = (name, *(f"{name} {i}" for i in range(2, _MAX_CHAINS + 2)))
+        unused_name = next(candidate for candidate in names if candidate not in used_names)
+        return self.replace(chains=(*self.chains, new_chain.replace(name=unused_name)))
+
+    def with_chains_off(self) -> Document:
+        """Return the document with all chains switched off."""
+        return self.replace(chains=tuple(chain.replace(enabled=False) for chain in self.chains))
 
     @property
     def solver_skeleton(self) -> Skeleton:
@@ -217,13 +236,13 @@ def build_document(rig: Rig, *, pose: Pose | None = None, name: str = "", **opti
     if start.shape:
         raise InputError(f"the viewer starts from a single pose, not a batch of shape {start.shape}")
     title = name or (rig.path.name if rig.path is not None else "rig")
-    if "chains" not in options:
+    has_own_chains = "chains" in options
+    if not has_own_chains:
         if pose is None and "clip_name" not in options and _is_motion_file(rig):
             options["clip_name"] = rig.clips[0].name
         options = {**build_scope(rig, start, options.get("scope")), **options}
-        is_off = options.get("clip_name") is not None
-        options["chains"] = tuple(chain.replace(enabled=chain.enabled and not is_off) for chain in options["chains"])
-    return Document(rig=rig, name=title, skeleton=rig.skeleton, start=start, **options)
+    document = Document(rig=rig, name=title, skeleton=rig.skeleton, start=start, **options)
+    return document if has_own_chains or document.clip_name is None else document.with_chains_off()
 
 
 def build_scope(rig: Rig, pose: Pose, scope: PullScope | None = None) -> dict[str, Any]:

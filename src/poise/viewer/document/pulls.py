@@ -29,16 +29,34 @@ _PULLED_PIN_WEIGHT = 1.0  # a pinned foot that is pulled gives way, so that the 
 
 
 def switch_scope(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
-    """Choose what a drag moves: parts, limbs, or chains as they are."""
+    """Choose what a drag moves: parts, limbs, or chains as they are.
+
+    New chains are off while a clip plays.
+    """
     scope = read_choice(args, "value", SCOPES)
     if scope in ("chains", document.scope):
         return document.replace(scope=scope)
-    return document.replace(**build_scope(document.rig, displayed_pose, cast("PullScope", scope)))
+    document = document.replace(**build_scope(document.rig, displayed_pose, cast("PullScope", scope)))
+    return document if document.clip_name is None else document.with_chains_off()
 
 
 def restore_body(document: Document) -> Document:
-    """Return the document with its whole body at the start pose."""
-    return document.replace(**build_scope(document.rig, document.start, "body"))
+    """Return the document with its pins at the start pose.
+
+    Nothing is pulled then.
+    """
+    return _place_pins(release_pull(document, document.start), document.start)
+
+
+def _place_pins(document: Document, pose: Pose) -> Document:
+    """Return the document with all pins on.
+
+    They hold their joints where a pose has them.
+    """
+    chains = tuple(
+        chain.replace(enabled=True).with_target_at(pose) if chain.kind == "pin" else chain for chain in document.chains
+    )
+    return document.replace(chains=chains)
 
 
 def pull_part(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
@@ -51,7 +69,7 @@ def pull_part(document: Document, args: dict[str, Any], displayed_pose: Pose) ->
         raise InputError("a program shows the poses: there is nothing to pull")
     is_turned = "rotation" in args
     pulled = find_pulled(document)
-    if args.get("phase", "start") == "start" or pulled is None or pulled.tip != joint:
+    if args.get("phase", "start") == "start" or pulled is None or not _is_moved_on(pulled, joint, is_turned=is_turned):
         offset = ORIGIN if is_turned or "offset" not in args else read_vector(args, "offset")
         document, pulled = _begin_pull(document, displayed_pose, joint, offset, is_turned=is_turned)
     rotation = read_quaternion(args, "rotation") if is_turned else pulled.rotation
@@ -59,11 +77,17 @@ def pull_part(document: Document, args: dict[str, Any], displayed_pose: Pose) ->
     return _let_head_look(document.with_chain(pulled), displayed_pose)
 
 
+def _is_moved_on(pulled: TargetedChain, joint: str, *, is_turned: bool) -> bool:
+    """Return whether a move of a joint continues what is pulled. A turned joint is held at its own place."""
+    if pulled.kind == "pin" and is_turned:
+        return pulled.tip == joint and pulled.offset == ORIGIN
+    return pulled.tip == joint and (pulled.kind == "pin" or is_turned == (pulled.kind == "place"))
+
+
 def _begin_pull(
     document: Document, displayed_pose: Pose, joint: str, offset: tuple[float, float, float], *, is_turned: bool
 ) -> tuple[Document, TargetedChain]:
     """Release the previous part, and hold this one at its place."""
-    last_pull = find_pulled(document)
     document = _leave_clip(release_pull(document, displayed_pose), displayed_pose)
     pin = find_pin(document, joint)
     if pin is not None and pin.enabled:
@@ -71,20 +95,17 @@ def _begin_pull(
         return document.replace(pulled=pulled.name).with_chain(pulled), pulled
     root = find_root(document.skeleton, joint) if document.free_root else None
     kind = "place" if is_turned else "position"
-    share = 1.0 if last_pull is None else last_pull.pull
-    pulled = build_chain(displayed_pose, PULL_NAME, root, joint, kind, offset=offset, pull=share)
-    return document.replace(pulled=PULL_NAME, chains=(*document.chains, pulled)), pulled
+    pulled = build_chain(displayed_pose, PULL_NAME, root, joint, kind, offset=offset, pull=document.pull_share)
+    document = document.with_new_chain(pulled)
+    pulled = document.chains[-1]
+    return document.replace(pulled=pulled.name), pulled
 
 
 def _leave_clip(document: Document, displayed_pose: Pose) -> Document:
     """Return the document without its clip. The displayed pose is the start."""
     if document.clip_name is None:
         return document
-    chains = tuple(
-        chain.replace(enabled=True).with_target_at(displayed_pose) if chain.kind == "pin" else chain
-        for chain in document.chains
-    )
-    return document.replace(clip_name=None, plants_feet=False, start=displayed_pose, chains=chains)
+    return _place_pins(document, displayed_pose).replace(clip_name=None, plants_feet=False, start=displayed_pose)
 
 
 def release_pull(document: Document, displayed_pose: Pose) -> Document:
@@ -145,4 +166,4 @@ def pin_part(document: Document, joint: str, displayed_pose: Pose) -> Document:
     pin, existing_pin = build_pin(displayed_pose, joint), find_pin(document, joint)
     if existing_pin is not None:
         return document.with_chain(pin.replace(name=existing_pin.name))
-    return document.replace(chains=(*document.chains, pin))
+    return document.with_new_chain(pin)
