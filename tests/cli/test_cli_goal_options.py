@@ -81,6 +81,10 @@ class TestSolve:
         pose = poise.load(HUMANOID).rest.replace(answer["joints"])
         np.testing.assert_allclose(pose.world["LeftHand"].positions, [0.4, 1.2, 0.3], atol=answer["tolerance"])
 
+    def test_a_pull_is_listed(self):
+        done = run(*SOLVE, "--goal", "position LeftHand 0.4 1.2 0.3 pull=0.25", "--near", "--json")
+        assert [goal["pull"] for goal in json.loads(done.stdout)["goals"]] == [0.25, None]
+
     def test_a_direction_beside_a_position(self):
         words = (
             "--joint",

@@ -112,7 +112,7 @@ def test_a_hand_behind_the_head_keeps_its_forearm_out_of_the_neck(rig):
         assert apart.min() >= min(radius, apart[-1]) - 1e-4
 
 
-@pytest.mark.parametrize("floor", ["below", True, float("nan"), [0.0], float("inf")])
+@pytest.mark.parametrize("floor", ["below", True, float("nan"), [0.0], float("inf"), poise.Terrain])
 def test_other_floors_are_refused(rig, floor):
     with pytest.raises(InputError, match="floor is a height"):
         poise.solve(rig.rest, poise.Position("LeftHand", [0.3, 1.0, 0.3]), floor=floor)

@@ -22,6 +22,13 @@ def reach_down(rig, pull: float = 1.0, *, joint: str = "LeftHand") -> poise.Posi
     return poise.Position(joint, np.add(rig.rest.world["LeftFoot"].positions, [0.1, 0.0, 0.2]), pull=pull)
 
 
+def hang_arms(rig) -> poise.Pose:
+    world = rig.rest.world
+    sides = ("Left", "Right")
+    hands = [poise.Position(f"{side}Hand", world[f"{side}Arm"].positions - [0.0, 0.53, 0.0]) for side in sides]
+    return poise.solve(rig.rest, hands).pose
+
+
 def solve_feet(rig, *goals: poise.Goal, natural: bool | None = None) -> poise.Result:
     return poise.solve(rig.rest, [*FEET, *goals], free_root=True, natural=natural)
 
@@ -141,6 +148,35 @@ def test_a_tracker_does_not_give_way_step_by_step(rig):
     tracker = poise.Tracker(rig.rest, [*FEET, goal], free_root=True)
     places = [tracker(goal.target, 1.0 / 60.0).pose.world["Hips"].positions for _ in range(6)]
     assert np.allclose(places[0], places[-1], atol=1e-3)
+
+
+@pytest.mark.parametrize("budget", [{}, {"iterations": 100}, {"microseconds": 1e5}])
+def test_a_tracker_by_the_engine_follows_as_far_as_a_solve(rig, budget):
+    start, goal = hang_arms(rig), reach_down(rig, 0.5)
+    tracker = poise.Tracker(start, [*FEET, goal], free_root=True, natural=False, **budget)
+    alone = poise.solve(start, [*FEET, goal], free_root=True, natural=False).pose.world["Hips"].positions
+    hips = tracker(goal.target).pose.world["Hips"].positions
+    assert rig.rest.world["Hips"].positions[1] - hips[1] > 0.1
+    assert np.allclose(hips, alone, atol=1e-2)
+
+
+def test_an_optional_goal_pulls_too(rig):
+    goal = reach_down(rig, 0.5)
+    plain = solve_feet(rig, goal)
+    result = solve_feet(rig, poise.Position("LeftHand", goal.target, pull=0.5, optional=True))
+    assert result.reached
+    assert np.allclose(result.pose.world["Hips"].positions, plain.pose.world["Hips"].positions, atol=1e-2)
+    assert rig.rest.world["Hips"].positions[1] - result.pose.world["Hips"].positions[1] > 0.1
+
+
+def test_near_leaves_pulled_hips_where_they_are(rig):
+    start = hang_arms(rig)
+    heights = [
+        poise.solve(start, [*FEET, reach_down(rig, pull), poise.Near(start)], free_root=True)
+        .pose.world["Hips"].positions[1]
+        for pull in (0.0, 0.5, 1.0)
+    ]  # fmt: skip
+    assert abs(heights[1] - (heights[0] + heights[2]) / 2) < 0.25 * (heights[0] - heights[2])
 
 
 @pytest.mark.parametrize("pull", [-0.1, 1.5, float("nan"), "much", None, True])

@@ -98,6 +98,7 @@ def _build_goal_json(result: Result, goal_index: int) -> dict[str, Any]:
         "target": goal.rows().tolist() if goal.width else None,
         "weight": goal.weight,
         "optional": is_optional(goal),
+        "pull": getattr(goal, "pull", None),
         "relative_to": get_reference(goal),
         "follow": bool(getattr(goal, "follow", False)),
         "within": None if within is None else build_within_json(within),

@@ -1,13 +1,15 @@
 """Pulls: solve problems with goals of partial pull.
 
-A goal with a pull of 1 may take all joints of its chain along, the hips of a free root included; one with 0 moves its
-own limb alone, the default chain of its joint. In between joints go that share of the way between both answers.
+A pull is how far the goal takes the rest of the body along. With 1 it may move all joints of its chain, the hips of a
+free root included; with 0 it moves its own limb alone, the default chain of its joint. In between joints go that share
+of the way between both answers.
 
 Goals are taken by falling pull p_1 > p_2 > ... Let q_0 be the answer for the goals of pull 1, and q_k the one in which
 those of pull p_k and above come in full; in each of them the limbs of the other goals reach for their targets alone.
 The figure is then at q_0 + p_1 (q_1 - q_0) + p_2 (q_2 - q_1) + ..., with rotations as vectors from q_0. That is
-continuous in all pulls, also where two of them change their order: the term between them vanishes there. At last the
-goals of pull 1 are met from there, at first by their limbs, and the others reach as far as their limbs do.
+continuous in all pulls where all goals can be met, also where two pulls change their order: the term between them
+vanishes there. At last the goals of pull 1 are met from there, at first by their limbs, and the others reach as far as
+their limbs do. What is missed within reach has the status held_back.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.skeleton import Skeleton
 from poise.problem.dof_layout import TARGET_SIZES
-from poise.problem.goals import Goal, is_joint_goal
-from poise.problem.problem import Problem, Tolerance, replace_pulls
+from poise.problem.goals import Balance, Goal, is_joint_goal
+from poise.problem.problem import Problem, Tolerance, replace_pulls, require_all_goals
 from poise.solvers.base import interface
 from poise.solving.optional_goals import build_local_refinement, check_priority_request
 
@@ -62,7 +64,7 @@ def solve_with_pulls(
     call = _PulledCall(base, targets, _find_pulls(problem), solver, tolerance, silent, solve)
     starts = np.broadcast_to(problem.start_rows, (len(targets), problem.skeleton.nq))
     q, zeros = np.array(starts), np.zeros(len(targets), dtype=np.int64)
-    is_met = problem.is_met(problem.compute_errors(q, targets), tolerance)
+    is_met = require_all_goals(problem).is_met(problem.compute_errors(q, targets), tolerance)
     answer, rows = interface.Answer(q, is_met, zeros, zeros), np.flatnonzero(~is_met)
     if len(rows):
         own = call._replace(problem=base.select_rows(rows), targets=targets[rows])
@@ -136,12 +138,15 @@ def _finish(call: _PulledCall, q: Floats) -> interface.Answer:
     is_full, zeros = np.array(call.pulls) >= 1.0, np.zeros(len(q), dtype=np.int64)
     answer = interface.Answer(q, zeros > 0, zeros, zeros)
     skeleton = call.problem.skeleton
+    is_joint = [is_joint_goal(goal) for goal in call.problem.goals]
     has_limb = [is_joint_goal(goal) and bool(skeleton.chain(None, goal.joint)) for goal in call.problem.goals]
     if (is_full & has_limb).any():
         answer = _add_counts(answer, _solve_part(call, answer.q, is_full & has_limb, call.solver, moves_limbs=True))
-    if any(is_joint_goal(goal) for goal, is_own in zip(call.problem.goals, is_full, strict=True) if is_own):
+    # preferences for poses, such as Near, have had their say: a local solve would follow them back to the start
+    stays = [is_joint_goal(goal) or isinstance(goal, Balance) for goal in call.problem.goals]
+    if (is_full & is_joint).any():
         local = build_local_refinement(call.solver)
-        answer = _add_counts(answer, _solve_part(call, answer.q, is_full, local, moves_limbs=False))
+        answer = _add_counts(answer, _solve_part(call, answer.q, is_full & stays, local, moves_limbs=False))
     return _add_counts(answer, _solve_part(call, answer.q, ~is_full, call.solver, moves_limbs=True))
 
 

@@ -245,8 +245,9 @@ class Tracker:
     Notes
     -----
     Budgets count iterations; a closed form such as two_bone has none and is not limited by them. Natural poses count as
-    one more iteration. With ccd on an arm of hinges an unreachable target may still flip a joint, because the best
-    angle of a joint can lie at the other end of its range.
+    one more iteration. With a pull below 1 all frames begin at the first pose, and each solve of a frame may take the
+    iterations of the budget. With ccd on an arm of hinges an unreachable target may still flip a joint, because the
+    best angle of a joint can lie at the other end of its range.
 
     Damping and speeds do not depend on the frame rate: while the target rests, two frames of dt / 2 give the same pose
     as one of dt. The shown pose keeps the limits, and the errors in the Result are those of the shown pose. Its status
@@ -455,7 +456,9 @@ class Tracker:
         if best_result.reached:
             return best_result
         used_iterations, joint_updates = int(best_result.iterations), int(best_result.joint_updates)
-        while not best_result.reached and self._uses_slices and not self._is_spent(used_iterations, start_time):
+        # with pulls every run begins at the first pose, so a second one gets no further
+        continues = self._uses_slices and not self._prepared.problem.has_pulls
+        while not best_result.reached and continues and not self._is_spent(used_iterations, start_time):
             next_result = self._run_solver(targets, best_result.q, self.budget - used_iterations)
             used_iterations, joint_updates = (
                 used_iterations + int(next_result.iterations),
@@ -479,7 +482,8 @@ class Tracker:
     def _run_solver(self, targets: Floats, q: Floats, iterations: int) -> Result:
         """Run the solver once from q."""
         problem = _move_start(self._frame_problem, q)
-        iterations = iterations if self.microseconds is None else _SLICE_ITERATIONS
+        if self.microseconds is not None and not problem.has_pulls:
+            iterations = _SLICE_ITERATIONS
         single = get_or_compute(
             self, "singles", iterations if self._uses_slices else None, lambda: self._bind_solver(problem, iterations)
         )
@@ -531,9 +535,10 @@ def choose_tracking_solver(
     chosen_solver: Any = choose_solver(solver, start, goals, free_root=free_root, natural=natural, floor=floor)
     if not isinstance(solver, str):
         return chosen_solver
+    from_first = any(getattr(goal, "pull", 1.0) < 1.0 for goal in goals)
     if isinstance(chosen_solver, Natural):
         chosen_solver = dataclasses.replace(chosen_solver, obstacles=chosen_solver.obstacles._replace(has_body=False))
-    return replace_final_solver(chosen_solver, _disable_restarts(get_final_solver(chosen_solver)))
+    return replace_final_solver(chosen_solver, _tune(get_final_solver(chosen_solver), from_first=from_first))
 
 
 def _move_start(problem: Problem, q: Floats) -> Problem:
@@ -543,9 +548,12 @@ def _move_start(problem: Problem, q: Floats) -> Problem:
     return problem.with_start(problem.start.with_q(q))
 
 
-def _disable_restarts(solver: Any) -> Any:
-    """Disable the restarts of one of Poise's own solvers."""
-    if isinstance(solver, LevenbergMarquardt):
+def _tune(solver: Any, *, from_first: bool) -> Any:
+    """Tune one of Poise's own solvers to stay near its start.
+
+    from_first  whether all frames begin at the first pose, and not at the last, where more damping would hold them back
+    """
+    if isinstance(solver, LevenbergMarquardt) and not from_first:
         return dataclasses.replace(solver, restarts=0, damping=_TRACKING_DAMPING)
     return dataclasses.replace(solver, restarts=0) if "restarts" in _list_options(solver) else solver
 

@@ -172,7 +172,7 @@ def _find_clear_shares(end: End, at: Floats, own: Floats, way: Floats, floor: Fl
         return np.logical_and.reduce(depths <= tolerance.distance, axis=1)
 
     count = len(at)
-    blocked, clear = np.zeros(count), np.where(is_clear(np.zeros(count)), 0.0, 1.0)
+    clear = np.where(is_clear(np.zeros(count)), 0.0, 1.0)
     for step in range(_SHARE_STEPS, 0, -1):
         share = np.full(count, step / _SHARE_STEPS)
         clear = np.where((clear > 0.0) & is_clear(share), share, clear)

@@ -105,7 +105,8 @@ def make_floor(floor: Any, start: Pose, goals: Sequence[Goal]) -> Floor | None:
     axis = float(up[0]), float(up[1]), float(up[2])
     if isinstance(floor, str) and floor == "auto":
         return Floor(axis, _find_height(start, goals, up))
-    if callable(getattr(floor, "sample", None)) and callable(getattr(floor, "for_clip", None)):
+    is_value = not isinstance(floor, type)  # the class Terrain has the methods too
+    if is_value and callable(getattr(floor, "sample", None)) and callable(getattr(floor, "for_clip", None)):
         terrain: Any = floor
         return Floor(axis, 0.0, _scale_terrain(terrain, start.skeleton, up))
     is_number = isinstance(floor, int | float | np.number) and not isinstance(floor, bool)
