@@ -125,6 +125,36 @@ class TestCounterLean:
         turn = rotations.multiply(again.world["Hips"].rotations, rotations.inverse(raised.world["Hips"].rotations))
         assert np.degrees(np.linalg.norm(rotations.as_vector(turn))) < 1
 
+    @pytest.mark.parametrize("way", [LEFT, -2 * FORWARD, -2 * LEFT + FORWARD])
+    def test_feet_that_are_brought_elsewhere_leave_the_trunk_upright(self, way):
+        feet = {f"{side}Foot": AT_REST[f"{side}Foot"].positions for side in ("Left", "Right")}
+        moved = poise.solve(STANDING, [poise.Position(foot, at + way) for foot, at in feet.items()], free_root=True)
+        assert moved.reached
+        assert rotations.rotate(turn_of(moved.pose, "Hips"), UP)[1] > np.cos(np.radians(1))
+
+    def test_a_kick_of_feet_that_are_brought_elsewhere_is_that_in_place(self):
+        foot, other = HIP + 0.95 * LEG * normalise(np.array([0, 0.7, 0.65])), AT_REST["RightFoot"].positions
+        tilts = []
+        for way in (0 * LEFT, 1.5 * LEFT):
+            goals = [poise.Position("RightFoot", other + way), poise.Position("LeftFoot", foot + way)]
+            pose = poise.solve(STANDING, goals, free_root=True).pose
+            tilts.append(rotations.as_vector(turn_of(pose, "Hips")))
+        assert np.linalg.norm(tilts[0]) > 0.1
+        np.testing.assert_allclose(tilts[1], tilts[0], atol=0.03)
+
+    def test_kicks_of_figures_that_lie_are_continuous_in_the_start(self):
+        tilts = []
+        for angle in np.radians([-90.2, -90.1, -89.9, -89.8]):
+            turn = rotations.from_vector(angle * LEFT)
+            hips = poise.Place("Hips", UP, rotations.multiply(turn, STANDING.world["Hips"].rotations))
+            lying = poise.solve(STANDING, hips, free_root=True).pose
+            right = poise.Pin("RightFoot")
+            foot = lying.world["LeftUpLeg"].positions + 0.95 * LEG * rotations.rotate(turn, normalise(LEFT - 0.2 * UP))
+            pose = poise.solve(lying, [right, poise.Position("LeftFoot", foot)], free_root=True).pose
+            own, start = pose.world["Hips"].rotations, lying.world["Hips"].rotations
+            tilts.append(rotations.as_vector(rotations.multiply(own, rotations.inverse(start))))
+        assert np.degrees(np.linalg.norm(np.diff(tilts, axis=0), axis=-1)).max() < 1
+
     def test_single_calls_and_batches_give_the_same_bits(self):
         ways = HIP + LEG * np.array([[0.0, -0.35, 0.88], [0.85, -0.4, 0.1], [0.0, 0.7, 0.65]])
         goals = [poise.Pin("RightFoot"), poise.Position("LeftFoot", ways)]

@@ -6,7 +6,9 @@ before the end, as in people whose straight leg is raised (Bohannon, Gajdosik an
 and it takes all from one and a half of it on. A folded leg tilts nothing, because hips go further over bent knees.
 
 What a leg is raised by in the start is taken off: a frame of a clip has its own lean, and a leg that comes back brings
-the trunk back. The lean is continuous in both but for a leg that points straight up.
+the trunk back. So is what both feet are moved by together, because the hips go with them. Figures that lie do not lean:
+the lean fades out as the pelvis of the start is tilted from 45 to 75 degrees, where front and back lose their meaning.
+It is continuous in starts and targets, but for a leg that points straight up.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ import numpy as np
 from poise.kernels.layout import NATURAL_BEND_LENGTH
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.smoothing import smoothstep
+from poise.model.anatomy.rest_geometry import compute_rest_rotations
 from poise.model.pose import Pose
 from poise.solvers.natural.floor import dot_rows
 from poise.solvers.natural.limbs import Bends, find_first_joints, find_up
@@ -29,6 +33,7 @@ _ONSET_SHARE, _FULL_SHARE = 0.5, 1.5  # of the range: the pelvis begins, and tak
 # Approached smoothly: 30 degrees of the standing hip back (AAOS) and 10 of the loins, 20 aside (Kapandji, volume 2).
 _MAX_BACK_LEAN_RAD, _MAX_SIDE_LEAN_RAD = np.radians([40.0, 20.0])
 _FOLDED_SHARE, _STRAIGHT_SHARE = 0.6, 0.9  # of its length: a leg that tilts nothing, and one that tilts fully
+_LYING_COS, _UPRIGHT_COS = np.cos(np.radians([75.0, 45.0]))  # tilt of a pelvis that leans no more, and fully
 
 
 def find_counter_leans(
@@ -47,6 +52,9 @@ def find_counter_leans(
         return None
     up, tilt = find_up(pose.skeleton), np.zeros((len(targets), 3))
     left, points = np.cross(up, ahead), pose.world.positions.reshape(-1, len(pose.skeleton), 3)
+    if len(legs) > 1:
+        moves = [targets[:, j] - points[:, bends[j].limb.tip] for j in legs]
+        targets = targets - _find_shared_move(*moves)[:, None]
     firsts = find_first_joints([bends[j] for j in legs], pose, len(targets))
     for i, j in enumerate(legs):
         limb, first = bends[j].limb, firsts[:, i]
@@ -54,7 +62,24 @@ def find_counter_leans(
         outward = np.copysign(1.0, dot_rows(first - points[:, limb.carrier], left))[:, None] * left
         tilt = tilt + _find_tilts(targets[:, j] - first, length, ahead, outward, up)
         tilt = tilt - _find_tilts(points[:, limb.tip] - first, length, ahead, outward, up)
+    tilt = tilt * _find_uprightness(bends[legs[0]].limb.carrier, pose, up)[:, None]
     return rotations.from_vector(tilt) if tilt.any() else None
+
+
+def _find_shared_move(first: Floats, second: Floats) -> Floats:
+    """Find what two moves (k, 3) share: the shortest between both."""
+    way = second - first
+    length = dot_rows(way, way)
+    share = np.clip(-dot_rows(first, way) / np.where(length > 0.0, length, 1.0), 0.0, 1.0)
+    return first + share[:, None] * way
+
+
+def _find_uprightness(pelvis: int, pose: Pose, up: Floats) -> Floats:
+    """Find how upright a pelvis is (1|k,): 1 is upright, 0 lying."""
+    at_rest = rotations.from_matrix(compute_rest_rotations(pose.skeleton)[pelvis])
+    turns = pose.world.rotations.reshape(-1, len(pose.skeleton), 4)[:, pelvis]
+    own_up = rotations.rotate(rotations.multiply(turns, rotations.inverse(at_rest)), up)
+    return smoothstep((dot_rows(own_up, up) - _LYING_COS) / (_UPRIGHT_COS - _LYING_COS))
 
 
 def _find_tilts(ways: Floats, length: float, ahead: Floats, outward: Floats, up: Floats) -> Floats:

@@ -105,14 +105,19 @@ def make_floor(floor: Any, start: Pose, goals: Sequence[Goal]) -> Floor | None:
     axis = float(up[0]), float(up[1]), float(up[2])
     if isinstance(floor, str) and floor == "auto":
         return Floor(axis, _find_height(start, goals, up))
-    is_value = not isinstance(floor, type)  # the class Terrain has the methods too
-    if is_value and callable(getattr(floor, "sample", None)) and callable(getattr(floor, "for_clip", None)):
+    if _is_terrain(floor):
         terrain: Any = floor
         return Floor(axis, 0.0, _scale_terrain(terrain, start.skeleton, up))
     is_number = isinstance(floor, int | float | np.number) and not isinstance(floor, bool)
     if not is_number or not np.isfinite(float(floor)):
         raise InputError(f'floor is a height along the up axis, a Terrain, or "auto", not {describe_value(floor)}')
     return Floor(axis, float(floor))
+
+
+def _is_terrain(floor: Any) -> bool:
+    """Return whether a floor is a terrain, not the class."""
+    has_methods = callable(getattr(floor, "sample", None)) and callable(getattr(floor, "for_clip", None))
+    return has_methods and not isinstance(floor, type)
 
 
 def _scale_terrain(terrain: FloorTerrain, skeleton: Skeleton, up: Floats) -> FloorTerrain:
