@@ -155,6 +155,14 @@ class TestDegenerate:
                 shown(pose)
         assert any("not finite" in text for text in texts(shown(pose)))
 
+    @pytest.mark.parametrize("number", [1e308, -1e308, 1e200])
+    def test_positions_that_are_too_far_away(self, rig, number):
+        skeleton = rig.skeleton.with_free_root()
+        q = skeleton.rest_q.copy()
+        q[0] = number
+        for value in (poise.Pose(skeleton, q), poise.Pose(skeleton, np.stack([skeleton.rest_q, q]))):
+            assert any("No picture" in text for text in texts(shown(value)))
+
     def test_a_skeleton_without_extent(self):
         skeleton = build_skeleton(["a", "b"], [-1, 0], np.zeros((2, 3)))
         pose = poise.Pose(skeleton, skeleton.rest_q)

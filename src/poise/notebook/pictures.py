@@ -17,6 +17,7 @@ from poise.plot.scene_layout import Panel, find_z_up_order, prepare_scene, proje
 from poise.problem.dof_layout import POSITION
 from poise.problem.goal_errors import compute_goal_point
 from poise.problem.goal_ranges import get_reference
+from poise.problem.target_parsing import MAX_COORDINATE
 from poise.solving.result import Result
 from poise.svg.charts import Axis, draw_grid, draw_polyline
 from poise.svg.figures import Crop, compute_crop, draw_bones, draw_joints, draw_line, draw_target, open_svg
@@ -31,7 +32,7 @@ _CURVE_WIDTH, _CURVE_HEIGHT = 300.0, 200.0  # px
 _CURVE_MARGINS = (44.0, 8.0, 22.0, 34.0)  # px at the left, right, top and bottom
 _MIN_ITERATIONS = 5.0  # length of the axis of iterations
 _MIN_ERROR_SHARE = 1e-12  # share of the largest error: smaller ones are drawn there
-_NOT_FINITE = "No picture: positions of joints are not finite."
+_NO_PICTURE = "No picture: positions of joints are not finite or too far away."
 
 
 class _Marks(NamedTuple):
@@ -46,7 +47,7 @@ class _Marks(NamedTuple):
 
 
 def draw_pose(pose: Pose, description: str) -> str:
-    """Draw a single pose as a figure. A text takes its place where positions are not finite."""
+    """Draw a single pose as a figure. A text takes its place where positions are not finite or too far."""
     return draw_poses([pose], description)
 
 
@@ -62,8 +63,8 @@ def draw_poses(poses: Sequence[Pose], description: str, caption: str = "") -> st
     caption
         Text below the picture.
     """
-    if not all(_is_finite(pose) for pose in poses):
-        return f"<p>{_NOT_FINITE}</p>"
+    if not all(_is_near(pose) for pose in poses):
+        return f"<p>{_NO_PICTURE}</p>"
     panels, _ = prepare_scene([("", pose) for pose in poses], None, [])
     projections = [project_points(panel.points) for panel in panels]
     shown_rows = [_list_shown_joints(panel) for panel in panels]
@@ -90,8 +91,8 @@ def draw_result(result: Result) -> str:
     With a trace the path of the tip is drawn, and the error curve stands beside the picture.
     """
     start, pose = result.problem.start, result.pose
-    if not _is_finite(start) or not _is_finite(pose):
-        return f"<p>{_NOT_FINITE}</p>"
+    if not _is_near(start) or not _is_near(pose):
+        return f"<p>{_NO_PICTURE}</p>"
     goal_joints = _list_goal_joints(result)
     chain = list(dict.fromkeys([*result.joints, *goal_joints]))
     (before, after), _ = prepare_scene([("", start), ("", pose)], None, chain)
@@ -150,9 +151,10 @@ def draw_error_curve(curve: ErrorCurve) -> str:
     return format_figure("".join(parts), _CURVE_WIDTH, ". ".join(captions))
 
 
-def _is_finite(pose: Pose) -> bool:
+def _is_near(pose: Pose) -> bool:
+    """Return whether sums of positions are finite. Not a number is not near."""
     with np.errstate(all="ignore"):
-        return bool(np.isfinite(pose.world.positions).all())
+        return bool((np.abs(pose.world.positions) <= MAX_COORDINATE).all())
 
 
 def _list_shown_joints(panel: Panel) -> Ints:
