@@ -34,8 +34,8 @@ def find_feet(rig: Rig) -> tuple[str, ...]:
 def find_parts(rig: Rig) -> tuple[str, ...]:
     """Find the part of each joint: what moves when somebody pulls there.
 
-    It is the joint itself for robots. For a figure it is the nearest joint above that leads on to other parts or ends
-    a limb: a finger belongs to its hand, hair to the head, a bone above the hips to the hips.
+    For a figure it is the nearest joint above that leads on to other parts or ends a limb: a finger belongs to its
+    hand, hair to the head, a bone above the hips to the hips. It is the joint itself for all other rigs.
     """
     return get_or_compute(rig, "parts", None, lambda: _compute_parts(rig))
 

@@ -96,7 +96,7 @@ class Access:
         token, key
             Token and key of the page. A valid token makes a new key, and the previous key becomes invalid.
         browser
-            The name of the page's browser; without one the token is valid once.
+            The name of the page's browser. Without one a token is valid once; tokens of notebooks need one.
         """
         has_browser_name = isinstance(browser, str) and len(browser) >= _MIN_BROWSER_NAME_LENGTH
         notebook_token = self._find_notebook_token(token)

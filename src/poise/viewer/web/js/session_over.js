@@ -12,8 +12,8 @@ const WORDS = {
     text: "This session goes on there, and nothing was lost. To go on here, ask for a new link.",
   },
   usedInNotebook: {
-    title: "This page was opened in another browser",
-    text: "A cell opens its page in one browser. Run the cell again for a new page.",
+    title: "This page cannot be opened again here",
+    text: "A cell opens its page in one browser, which must be allowed to store data for it. Run the cell again for a new page.",
   },
   elsewhereInNotebook: {
     title: "Opened in another window",
