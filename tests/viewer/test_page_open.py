@@ -69,9 +69,13 @@ def test_a_file_is_chosen_undone_and_redone(served):
     assert tab.studio.document.skeleton.names == poise.load(samples.path("humanoid.glb")).skeleton.names
     assert tab.get("window.poise.model.asset")
     assert tab.state["undo"] == "open"
+    tab.click("scope-limbs")
+    tab.until_state("state.scope === 'limbs'")
+    tab.answered()
     tab.drag(*[(i, -i) for i in range(10)])
     assert_shown_is_solved(tab)
     tab.key("Control+z")
+    tab.click("undo")
     tab.click("undo")
     tab.until_state("state.scene === 'ccd'")
     tab.key("Control+Shift+Z")
