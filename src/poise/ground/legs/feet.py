@@ -135,8 +135,8 @@ def floor_level(motion: Motion, soles: Soles, contacts: Contacts) -> float:
 def _find_level(values: Floats) -> float:
     """Find the floor of standing feet with heights (n,) [m].
 
-    It is at the lowest height that a third of them share: drawn feet stand on one. That of captured feet, which share
-    none, is at their median.
+    Drawn feet share heights. Where a third or more share one, it is the lowest height of at least half as many feet as
+    the commonest. Captured feet share none: their median.
     """
     ordered = np.sort(values)
     ends = np.searchsorted(ordered, ordered + 2.0 * _SAME_HEIGHT_M, side="right")

@@ -162,7 +162,7 @@ def turn_ends_back(
 
 
 def _find_clear_shares(end: End, at: Floats, own: Floats, way: Floats, floor: Floor, tolerance: Tolerance) -> Floats:
-    """Find the smallest shares (k,) of a turn to lift an end. They are 1 where none does."""
+    """Find the smallest shares (k,) of a turn to lift an end. A share is 1 where no smaller one does."""
 
     def is_clear(shares: Floats) -> Bools:
         turned = rotations.multiply(own, rotations.from_vector(shares[:, None] * way))
