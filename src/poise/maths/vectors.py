@@ -18,6 +18,11 @@ def dot(a: Floats, b: Floats) -> Floats:
     return (a * b).sum(axis=-1)
 
 
+def dot_rows(a: Floats, b: Floats) -> Floats:
+    """Return a . b (...), number by number. One row and many are the same bit for bit."""
+    return np.add.accumulate(a * b, axis=-1)[..., -1]
+
+
 def cross(a: Floats, b: Floats) -> Floats:
     """Compute the cross product as np.cross does, number for number. For few vectors it is twice as fast."""
     x = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]

@@ -21,9 +21,9 @@ from poise.kernels.layout import NATURAL_BEND_LENGTH
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.smoothing import smoothstep
+from poise.maths.vectors import dot_rows
 from poise.model.anatomy.rest_geometry import compute_rest_rotations
 from poise.model.pose import Pose
-from poise.solvers.natural.floor import dot_rows
 from poise.solvers.natural.limbs import Bends, find_first_joints, find_up
 
 # Ranges of a hip with a straight knee [rad]: ahead 90 degrees (Kapandji, volume 2), back 30, outward 45, inward 30

@@ -14,7 +14,7 @@ import numpy as np
 from poise import kernels
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.vectors import normalise
+from poise.maths.vectors import dot_rows, normalise
 from poise.model.anatomy.rest_geometry import compute_rest_transforms, find_body_frame, find_confident_joints
 from poise.model.joint_tree import list_below
 from poise.model.roles.bone_names import SIDES
@@ -23,7 +23,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import is_joint_goal
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.natural.floor import Floor, dot_rows
+from poise.solvers.natural.floor import Floor
 from poise.solvers.natural.limbs import Bends, RoleLimb, bend_alone, bend_naturally, find_limbs, find_rotation_columns
 from poise.solvers.natural.surroundings import Obstacles, express_in_frame, measure_height
 

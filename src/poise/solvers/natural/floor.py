@@ -10,6 +10,7 @@ import numpy as np
 from poise.calls.argument_checks import describe_value
 from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import Floats
+from poise.maths.vectors import dot_rows
 from poise.model.anatomy.rest_geometry import (
     FIGURE_HEIGHT_M,
     LEG_HEIGHT_SHARE,
@@ -81,11 +82,6 @@ class Floor(NamedTuple):
         heights = self.terrain.sample(points.reshape(-1, 3)).heights.reshape(-1, count)
         ground = points + (heights - dot_rows(points, up))[..., None] * up
         return np.concatenate([normals, dot_rows(ground, normals[:, None]).max(axis=1)[:, None]], axis=1)
-
-
-def dot_rows(a: Floats, b: Floats) -> Floats:
-    """a . b (...), number by number: one row and many are the same bit for bit."""
-    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
 
 
 def make_floor(floor: Any, start: Pose, goals: Sequence[Goal]) -> Floor | None:

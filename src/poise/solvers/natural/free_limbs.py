@@ -44,7 +44,7 @@ from poise.kernels.layout import (
 from poise.kernels.thresholds import SIMILARITY_TOLERANCE
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints, prepare_for_kernel
-from poise.maths.vectors import normalise
+from poise.maths.vectors import dot_rows, normalise
 from poise.model.anatomy.joint_limits import MOTION_RANGES
 from poise.model.anatomy.rest_geometry import (
     BodyFrame,
@@ -70,7 +70,6 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Near, is_joint_goal
 from poise.problem.problem import Problem
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.natural.floor import dot_rows
 from poise.solvers.natural.limbs import RoleLimb, find_limbs
 from poise.solvers.natural.surroundings import measure_radius
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.vectors import dot_rows
 from poise.model.anatomy.joint_limits import MOTION_RANGES
 from poise.model.anatomy.rest_geometry import (
     compute_rest_rotations,
@@ -180,8 +181,8 @@ def _measure_heading(chain: GazeChain, pose: Pose, targets: Floats) -> Floats:
     """Measure the angle (k,) from gaze to target about the trunk."""
     axis = _find_trunk_axis(chain, pose)
     gaze, wanted = _find_directions(chain, pose, targets)
-    gaze, wanted = (way - axis * _dots(way, axis)[:, None] for way in (gaze, wanted))
-    angle = np.arctan2(_dots(axis, np.cross(gaze, wanted)), _dots(gaze, wanted))
+    gaze, wanted = (way - axis * dot_rows(way, axis)[:, None] for way in (gaze, wanted))
+    angle = np.arctan2(dot_rows(axis, np.cross(gaze, wanted)), dot_rows(gaze, wanted))
     shares = [(_norms(way) - _NO_HEADING_SINE) / (_FULL_HEADING_SINE - _NO_HEADING_SINE) for way in (gaze, wanted)]
     first, second = (np.clip(share, 0.0, 1.0) for share in shares)
     return angle * (first * first * (3.0 - 2.0 * first)) * (second * second * (3.0 - 2.0 * second))
@@ -223,10 +224,5 @@ def _turn_joints(problem: Problem, q: Floats, *groups: tuple[int, ...] | Floats)
             q[:, columns] = rotations.multiply(rotations.from_vector(local), q[:, columns])
 
 
-def _dots(a: Floats, b: Floats) -> Floats:
-    """Return a . b (k,), number by number: one row and many are the same bit for bit."""
-    return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1] + a[..., 2] * b[..., 2]
-
-
 def _norms(a: Floats) -> Floats:
-    return np.sqrt(_dots(a, a))
+    return np.sqrt(dot_rows(a, a))

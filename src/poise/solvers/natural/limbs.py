@@ -21,7 +21,7 @@ from poise.kernels.layout import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
-from poise.maths.vectors import normalise
+from poise.maths.vectors import dot_rows, normalise
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_transforms, find_body_frame, find_confident_joints
 from poise.model.joint_tree import find_rotation_starts
 from poise.model.kinematics import (
@@ -41,7 +41,6 @@ from poise.problem.problem import Problem, Tolerance
 from poise.problem.two_bone_limb import LimbOptions, LimbPlan, PosedLimb, build_limb_plan, pack_limb_poses
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR
-from poise.solvers.natural.floor import dot_rows
 from poise.solvers.natural.surroundings import NOTHING_AROUND, Obstacles, Surroundings, measure_radius
 from poise.solvers.natural.trunk import (
     CarriedShoulders,

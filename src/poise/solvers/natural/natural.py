@@ -19,6 +19,7 @@ from poise import solvers
 from poise.kernels.layout import NATURAL_BEND_RADIUS, OUTCOME_HAS_MOVED, OUTCOME_IS_MET
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.vectors import dot_rows
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.problem.dof_layout import TARGET_SIZES
@@ -45,7 +46,7 @@ from poise.solvers.base.interface import (
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.counter_lean import find_counter_leans
 from poise.solvers.natural.ends import FloorParts, find_floor_parts, lift_above_floor, turn_ends_back
-from poise.solvers.natural.floor import Floor, dot_rows
+from poise.solvers.natural.floor import Floor
 from poise.solvers.natural.free_limbs import FreeParts, find_free_parts, hold_free_parts
 from poise.solvers.natural.gaze import turn_gaze
 from poise.solvers.natural.limbs import (

@@ -17,6 +17,7 @@ from poise import kernels
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, prepare_for_kernel
+from poise.maths.vectors import dot_rows
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, find_body_frame
 from poise.model.mass import MassShares, compute_mass_shares
 from poise.model.pose import Pose
@@ -65,7 +66,7 @@ def find_root_shift(
     legs = [j for j, limb in enumerate(limbs) if limb.kind == "leg"]
     level = np.stack([body.forward, body.left])
     corners = [_find_corners(soles[j], body, start, count) for j in standing]
-    points, floor = after.world.positions.reshape(-1, len(skeleton), 3), _dots(tips[:, standing[0]], body.up)
+    points, floor = after.world.positions.reshape(-1, len(skeleton), 3), dot_rows(tips[:, standing[0]], body.up)
     places = [(soles[j], tips[:, j]) for j in legs if j not in standing]
     known = {limb.tip for limb in limbs}
     free = [limb for limb in find_limbs(skeleton) if limb.kind == "leg" and limb.tip not in known]
@@ -120,7 +121,7 @@ def _find_lifted_corners(
 
     They are its own on the floor, those of a pinned foot where it is raised.
     """
-    share = np.clip((_dots(ankle, body.up) - floor) / (_LIFTED_SHINS * sole.shin), 0.0, 1.0)
+    share = np.clip((dot_rows(ankle, body.up) - floor) / (_LIFTED_SHINS * sole.shin), 0.0, 1.0)
     share = (share * share * (3.0 - 2.0 * share))[:, None, None]
     return (1.0 - share) * _find_corners(sole, body, pose, len(ankle), ankle) + share * pinned_corners
 
@@ -132,22 +133,22 @@ def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, count: int, ankle: F
         ankle = pose.world.positions.reshape(-1, len(skeleton), 3)[:, sole.row]
     turn = pose.world.rotations.reshape(-1, len(skeleton), 4)[:, sole.row]
     ahead = rotations.rotate(turn, np.broadcast_to(sole.ahead, (len(turn), 3)))
-    ahead = ahead - _dots(ahead, body.up)[:, None] * body.up
-    size = np.sqrt(_dots(ahead, ahead))[:, None]
+    ahead = ahead - dot_rows(ahead, body.up)[:, None] * body.up
+    size = np.sqrt(dot_rows(ahead, ahead))[:, None]
     ahead = ahead / np.where(size > 0.0, size, 1.0)
     aside = np.cross(body.up, ahead)
     points = [
         ankle + sole.shin * (along * ahead + side * _HALF_WIDTH * aside) for along in (_HEEL, _TIP) for side in (-1, 1)
     ]
     corners = np.stack(
-        [np.stack([_dots(point, axis) for axis in (body.forward, body.left)], axis=-1) for point in points], axis=1
+        [np.stack([dot_rows(point, axis) for axis in (body.forward, body.left)], axis=-1) for point in points], axis=1
     )
     return np.broadcast_to(corners, (count, 4, 2))
 
 
 def _find_offset(centre: Floats, corners: Floats, level: Floats) -> Floats:
     """Find the way (k, 2) from mass centres to their supports. Zero above them."""
-    point = np.stack([_dots(centre, axis) for axis in level], axis=-1)
+    point = np.stack([dot_rows(centre, axis) for axis in level], axis=-1)
     offset = np.empty(point.shape)
     kernels.posture_weight.find_support_offsets(prepare_for_kernel(corners), point, offset)
     return offset
@@ -155,7 +156,7 @@ def _find_offset(centre: Floats, corners: Floats, level: Floats) -> Floats:
 
 def _soften(offset: Floats, least: float) -> Floats:
     """Shorten offsets (k, 2) by `least`, smoothly from zero."""
-    size = np.sqrt(_dots(offset, offset))
+    size = np.sqrt(dot_rows(offset, offset))
     soft = np.where(size < 2.0 * least, size * size / (4.0 * least), size - least)
     return offset * (soft / np.where(size > 0.0, size, 1.0))[:, None]
 
@@ -165,14 +166,14 @@ def _measure_standing(pinned: _Sole, body: BodyFrame, start: Pose, masses: MassS
     skeleton = start.skeleton
     feet = [_find_sole(skeleton, limb) for limb in find_limbs(skeleton) if limb.kind == "leg"]
     points = start.world.positions.reshape(-1, len(skeleton), 3)
-    count, low = len(points), _dots(points[:, pinned.row], body.up)
+    count, low = len(points), dot_rows(points[:, pinned.row], body.up)
     corners = [_find_corners(pinned, body, start, count)]
     for foot in feet:
-        is_low: Bools = _dots(points[:, foot.row], body.up) < low + _STANDS_SHINS * pinned.shin
+        is_low: Bools = dot_rows(points[:, foot.row], body.up) < low + _STANDS_SHINS * pinned.shin
         corners.append(np.where(is_low[:, None, None], _find_corners(foot, body, start, count), corners[0]))
     centre = _add_up(_compute_centres(masses, start), masses)
     offset = _find_offset(centre, np.concatenate(corners, axis=1), level)
-    share = np.clip(1.0 - np.sqrt(_dots(offset, offset)) / (_FADE_SHINS * pinned.shin), 0.0, 1.0)
+    share = np.clip(1.0 - np.sqrt(dot_rows(offset, offset)) / (_FADE_SHINS * pinned.shin), 0.0, 1.0)
     return share * share * (3.0 - 2.0 * share)
 
 
@@ -185,12 +186,3 @@ def _compute_centres(masses: MassShares, pose: Pose) -> Floats:
 def _add_up(centres: Floats, masses: MassShares) -> Floats:
     """Add up centres (k, n, 3) by their masses, one by one. One row and many are the same bit for bit."""
     return np.add.accumulate(masses.shares[:, None] * centres, axis=1)[:, -1]
-
-
-def _sum_up(values: Floats) -> Floats:
-    return np.add.accumulate(values, axis=-1)[..., -1]
-
-
-def _dots(a: Floats, b: Floats) -> Floats:
-    """Return a . b (k,), number by number."""
-    return _sum_up(a * b)
