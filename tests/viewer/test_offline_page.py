@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import re
 from pathlib import Path
@@ -20,13 +21,12 @@ PLAYER = """
 import { Scene } from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 const text = (id) => document.getElementById(id).textContent;
-const bytes = (id) => Uint8Array.from(atob(text(id)), (c) => c.charCodeAt(0));
 const data = JSON.parse(text("poise-data"));
-const gltf = await new GLTFLoader().parseAsync(bytes("poise-asset").buffer, "");
+const gltf = await new GLTFLoader().parseAsync((await unpackPart("poise-asset")).buffer, "");
 let meshes = 0;
 gltf.scene.traverse((each) => { meshes += each.isMesh ? 1 : 0; });
 const outside = await fetch("http://127.0.0.1:1/").then(() => "open", () => "refused");
-const frames = new Float32Array(bytes("poise-frames").buffer);
+const frames = new Float32Array((await unpackPart("poise-frames")).buffer);
 window.result = { title: data.title, said: data.said, meshes, outside, first: [...frames.slice(0, 7)],
     count: frames.length, colour: getComputedStyle(document.body).backgroundColor, kind: new Scene().type };
 """
@@ -69,27 +69,31 @@ def element(text, name):
     return re.search(rf'<script type="[^"]*" id="poise-{name}">(.*?)</script>', text, re.DOTALL)[1]
 
 
+def unpack(text, name):
+    return gzip.decompress(base64.b64decode(element(text, name)))
+
+
 def test_the_numbers_are_the_clips(page, walk):
     rig, clip = walk
     text = made(page, walk, extras={"speed": 2}, terrain=b"glTF")
     data = json.loads(element(text, "data"))
     shape = (data["frames"], data["characters"], data["joints"], data["width"])
     assert shape == (len(clip), 1, len(rig.skeleton), 7)
-    frames = np.frombuffer(base64.b64decode(element(text, "frames")), "<f4").reshape(shape)
+    frames = np.frombuffer(unpack(text, "frames"), "<f4").reshape(shape)
     np.testing.assert_allclose(frames[:, 0, :, :3], clip.poses.world.positions, atol=1e-6)
     np.testing.assert_allclose(data["times"], clip.times, atol=1e-6)
     assert data["speed"] == 2
-    assert base64.b64decode(element(text, "asset")) == build_rig_message(rig).asset
-    assert base64.b64decode(element(text, "terrain")) == b"glTF"
+    assert unpack(text, "asset") == build_rig_message(rig).asset
+    assert unpack(text, "terrain") == b"glTF"
 
 
 def test_nothing_in_it_leads_outside(page, walk):
     text = made(page, walk)
     head = re.sub(r'<script type="application/.*?</script>', "", text, flags=re.DOTALL)
     assert not re.findall(r'(?:src|href)="(?!data:)', head)
-    imports = json.loads(re.search(r'<script type="importmap">(.*?)</script>', text, re.DOTALL)[1])["imports"]
-    assert all(url.startswith("data:text/javascript;base64,") for url in imports.values())
-    assert "uplot" not in imports  # what the player does not import is left out
+    modules = json.loads(unpack(text, "modules"))
+    assert "three" in modules
+    assert "uplot" not in modules  # what the player does not import is left out
     assert text.index("Content-Security-Policy") < text.index("<script")
 
 
@@ -118,7 +122,7 @@ def test_the_last_frame_stays():
 def test_a_long_clip_is_of_sensible_size(page):
     skeleton = poise.Skeleton.build([f"j{i}" for i in range(70)], [i - 1 for i in range(70)], [poise.Kind.BALL] * 70)
     model = build_rig_message(poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q)))
-    frames = np.broadcast_to(pack_frame_rows(poise.Pose(skeleton, skeleton.rest_q)), (4500, 1, 70, 7))
+    frames = np.random.default_rng(0).random((4500, 1, 70, 7), dtype=np.float32)
     text = build_offline_page(model, frames, np.arange(4500) / 60.0, "long", page=page)
     assert 4500 * 70 * 28 < len(text) < 17_000_000
 
@@ -147,8 +151,11 @@ def test_a_browser_plays_it_and_nothing_gets_out(chromium, page, walk, tmp_path)
         requested: list[str] = []
         tab.on("request", lambda request: requested.append(request.url))
         tab.goto(file.as_uri())
-        tab.wait_for_function("window.result", timeout=30_000)
-        result = tab.evaluate("window.result")
+        for _ in range(300):  # the policy of the page forbids what wait_for_function evaluates in it
+            result = tab.evaluate("window.result")
+            if result:
+                break
+            tab.wait_for_timeout(100)
     assert result["title"] == "A <walk>"
     assert result["said"] == "</script>"
     assert result["meshes"] == 1

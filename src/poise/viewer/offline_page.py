@@ -1,21 +1,23 @@
 """Export a clip as one self-contained HTML file. It needs no server, no internet and no other file.
 
-The file is web/player.html with its style sheets inside, its modules as data: URLs in an import map (located by the map
-of index.html), and the data as elements <script type="application/json"> and <script
-type="application/octet-stream;base64">:
+The file is web/player.html with its style sheets inside, and elements <script type="application/json"> and <script
+type="application/gzip;base64">:
 
+    poise-modules  the modules by name (located by the import map of index.html), as JSON
     poise-data     {"title", "model": the message, "times": [s], "frames", "characters", "joints", "width"} and the
                    extras
     poise-frames   float32, little endian, (frames, characters, joints, width) as in a message of poses
     poise-asset    the GLB of the model, empty without one
     poise-terrain  the GLB of the terrain, empty without one
 
-A content security policy in it forbids everything from outside.
+web/unpack.js makes an import map of data: URLs from the modules, which the policy knows by its hash, and starts the
+page. The content security policy forbids everything from outside.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import html
 import json
@@ -43,7 +45,8 @@ _STYLE_LINK = re.compile(r'<link\b[^>]*rel="stylesheet"[^>]*href="(?P<path>[^"]*
 _TITLE = re.compile(r"<title>.*?</title>", re.DOTALL)
 _CHARSET = re.compile(r"<meta charset=[^>]*>", re.IGNORECASE)
 _IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*(["'])(?P<name>[^"'\n]+)\1""")
-_BINARY_TYPE = "application/octet-stream;base64"
+_BINARY_TYPE = "application/gzip;base64"
+_UNPACKER = "unpack.js"  # script beside the page
 
 
 def build_offline_page(
@@ -76,9 +79,9 @@ def build_offline_page(
     }
     elements = [
         _build_element("application/json", "data", json.dumps(data, allow_nan=False).replace("<", "\\u003c")),
-        _build_element(_BINARY_TYPE, "frames", _encode_base64(rows.tobytes())),
-        _build_element(_BINARY_TYPE, "asset", _encode_base64(model.asset or b"")),
-        _build_element(_BINARY_TYPE, "terrain", _encode_base64(terrain or b"")),
+        _build_element(_BINARY_TYPE, "frames", _pack(rows.tobytes())),
+        _build_element(_BINARY_TYPE, "asset", _pack(model.asset or b"")),
+        _build_element(_BINARY_TYPE, "terrain", _pack(terrain or b"")),
     ]
     return encode_text(_build_html(page, title, "\n".join(elements)))
 
@@ -118,37 +121,50 @@ def _build_html(page: Path, title: str, elements: str) -> str:
         raise InputError(message)
     entry_name = f"poise/{re.findall(r'([^/]+[.]js)', entry['attributes'])[-1]}"
     start_script = f'import "{entry_name}";'
-    inlined_map = json.dumps(
-        {"imports": _inline_modules(page.parent, json.loads(import_map["text"])["imports"], entry_name)}
-    )
+    modules = _collect_modules(page.parent, json.loads(import_map["text"])["imports"], entry_name)
+    inlined_map = _build_import_map(modules)
+    elements += "\n" + _build_element(_BINARY_TYPE, "modules", _pack(_format_json(modules).encode()))
+    unpacker = (WEB_FOLDER / _UNPACKER).read_text(encoding="utf-8")
     styles = [(page.parent / match["path"]).read_text(encoding="utf-8") for match in _STYLE_LINK.finditer(text)]
     text = _DATA_ELEMENT.sub("", text)
-    text = _ENTRY_MODULE.sub(lambda _: f'{elements}\n<script type="module">{start_script}</script>', text, count=1)
-    text = _IMPORT_MAP.sub(lambda _: f'<script type="importmap">{inlined_map}</script>', text, count=1)
+    text = _IMPORT_MAP.sub("", text, count=1)
+    text = _ENTRY_MODULE.sub(
+        lambda _: f'{elements}\n<script data-start="{html.escape(start_script)}">{unpacker}</script>', text, count=1
+    )
     style_iterator = iter(styles)
     text = _STYLE_LINK.sub(lambda _: f"<style>{next(style_iterator)}</style>", text)
     text = _TITLE.sub(lambda _: f"<title>{html.escape(title)}</title>", text, count=1)
-    policy = _build_policy([inlined_map, start_script], styles)
+    policy = _build_policy([unpacker, inlined_map, start_script], styles)
     return _CHARSET.sub(
         lambda match: f'{match[0]}\n<meta http-equiv="Content-Security-Policy" content="{policy}">', text, count=1
     )
 
 
-def _inline_modules(folder: Path, imports: dict[str, str], entry_name: str) -> dict[str, str]:
-    """Build the import map of `entry_name` with data: URLs."""
+def _collect_modules(folder: Path, imports: dict[str, str], entry_name: str) -> dict[str, str]:
+    """Collect the texts of a module and its imports, by name."""
     modules: dict[str, str] = {}
     remaining_names = [entry_name]
     while remaining_names:
         name = remaining_names.pop()
         if name in modules or name not in imports:
             continue
-        data = (folder / imports[name]).read_bytes()
-        modules[name] = f"data:text/javascript;base64,{_encode_base64(data)}"
-        remaining_names += [match["name"] for match in _IMPORT.finditer(data.decode("utf-8"))]
+        modules[name] = (folder / imports[name]).read_bytes().decode("utf-8")
+        remaining_names += [match["name"] for match in _IMPORT.finditer(modules[name])]
     if entry_name not in modules:
         message = f"the import map of the player has no {entry_name!r}"
         raise InputError(message)
     return dict(sorted(modules.items()))
+
+
+def _build_import_map(modules: Mapping[str, str]) -> str:
+    """Build the import map with data: URLs, letter by letter as unpack.js does."""
+    urls = {name: f"data:text/javascript;base64,{_encode_base64(text.encode())}" for name, text in modules.items()}
+    return _format_json({"imports": urls})
+
+
+def _format_json(value: Any) -> str:
+    """Format a value as JSON.stringify does."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
 
 def _build_policy(scripts: list[str], styles: list[str]) -> str:
@@ -173,6 +189,10 @@ def hash_for_csp(contents: bytes) -> str:
 
 def _build_element(mime: str, element_name: str, text: str) -> str:
     return f'<script type="{mime}" id="poise-{element_name}">{text}</script>'
+
+
+def _pack(data: bytes) -> str:
+    return _encode_base64(gzip.compress(data, mtime=0))
 
 
 def _encode_base64(data: bytes) -> str:

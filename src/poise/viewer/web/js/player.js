@@ -19,7 +19,7 @@ class Player {
     this.chains = chains ?? [];
     this.times = times.map((time) => time - times[0]);
     this.shape = { characters, width, joints: model.joints.length };
-    this.floats = new Float32Array(bytesOf("poise-frames"));
+    this.floats = new Float32Array(0);
     this.time = 0;
     this.speed = 1;
     this.playing = times.length > 1;
@@ -104,8 +104,9 @@ class Player {
   }
 
   async start() {
-    const asset = bytesOf("poise-asset");
-    const terrain = bytesOf("poise-terrain");
+    const parts = ["poise-frames", "poise-asset", "poise-terrain"];
+    const [frames, asset, terrain] = await Promise.all(parts.map(bytesOf));
+    this.floats = new Float32Array(frames);
     await this.viewport.setModel(this.model, asset.byteLength ? asset : null);
     if (terrain.byteLength) await this.viewport.setTerrain({ kind: "terrain", id: 1, up: this.model.up }, terrain);
     const nothing = { limits: {}, outlines: {}, handles: [] };
@@ -184,10 +185,9 @@ class Player {
   }
 }
 
-/** What a script element holds in base64. */
-function bytesOf(id) {
-  const text = atob((at(id)?.textContent ?? "").trim());
-  return Uint8Array.from(text, (letter) => letter.charCodeAt(0)).buffer;
+/** What a script element holds, unpacked. @param {string} id @returns {Promise<ArrayBuffer>} */
+async function bytesOf(id) {
+  return (await /** @type {any} */ (globalThis).unpackPart(id)).buffer; // of unpack.js
 }
 
 /** The last time that is not after this one. */
