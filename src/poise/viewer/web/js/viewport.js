@@ -220,7 +220,8 @@ export class Viewport {
 
   /** Whether the clip goes on in this frame; a pull leaves it, and the camera stays. */
   _runs(frame) {
-    const moves = frame.playing || frame.time !== this._time;
+    const sought = frame.time !== this._time && frame.version === this.state?.version; // not pulled nor undone
+    const moves = frame.playing || sought;
     return moves && Boolean(this.state?.clip) && this.grab.taken === null;
   }
 
