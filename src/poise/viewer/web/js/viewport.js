@@ -138,7 +138,8 @@ export class Viewport {
 
   /** @param {object} state the message */
   setState(state) {
-    const leaps = this.state?.clip !== state.clip && !state.pulled; // a pull leaves a clip where it is
+    const pulled = state.pulled || this.state?.pulled; // a pull leaves a clip where it is, and so does its undoing
+    const leaps = this.state?.clip !== state.clip && !pulled;
     if (this.state && (leaps || this.state.name !== state.name)) this._fresh = true;
     this.state = state;
     if (!this.actor) return;
