@@ -10,7 +10,8 @@ from poise.ground.contact import contacts as finding
 from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
 from poise.ground.contact.in_place import add_travel, in_place
 from poise.ground.contact.soles import find_soles
-from poise.ground.figure.motion import BALL
+from poise.ground.figure.motion import BALL, FOOT
+from poise.maths import rotations
 from tests.ground.labelled_contacts import LABELS
 from tests.ground.motions import motion, moved, path
 
@@ -209,6 +210,15 @@ class TestByHand:
     def test_in_one_frame_what_is_low_stands(self):
         assert found(path(1)).all()
         assert not found(path(1, z=np.array([0.3]))).any()
+
+    @pytest.mark.parametrize(("degrees", "stands"), [(-150.0, False), (-80.0, True), (80.0, True), (150.0, False)])
+    def test_a_foot_whose_sole_faces_up_does_not_stand(self, degrees, stands):
+        """A leg that kneels has its foot behind it, sole up."""
+        there = moved(path(60), path(60))
+        there.turns[:, 0, FOOT] = rotations.about(np.array([1.0, 0.0, 0.0]), np.radians(degrees))
+        on = find_contacts(there, find_soles(moved(path(5), path(5)))).any
+        assert on[:, 0].all() == on[:, 0].any() == stands
+        assert on[:, 1].all()
 
     @pytest.mark.parametrize("frames", [1, 2, 3])
     def test_without_time_what_is_low_stands(self, frames):

@@ -330,7 +330,8 @@ def find_contacts(
 
     A foot that is more than 4 cm above the lowest one within 1 s stands there (a step, a rung) only if it is still for
     0.5 s: at the top of a leap it is not. A foot that is held still in the air for longer cannot be told from one that
-    stands. If the hip is less than 0.35 of a leg above the foot, the figure sits or lies: the foot does not stand.
+    stands. If the hip is less than 0.35 of a leg above the foot, the figure sits or lies: the foot does not stand. Nor
+    does one whose sole faces up, such as that of a leg that kneels.
 
     No contact goes over a cut. A single frame in which the figure is elsewhere (a reference pose) is a shot of its own,
     in which nothing stands. A clip of one frame, or whose frames all have the same time, has no speeds: every heel and
@@ -356,7 +357,7 @@ def _detect_contacts(motion: Motion, soles: Soles, rule: Thresholds, shots: Shot
         stands = _tidy_contacts(stands, points, motion.times, shots, rule)
     if tidy and len(motion) > 1 and not rule.level:
         stands &= ~_hovers(stands, points[..., 2], speed, motion.times, shots, rule)[..., None]
-    stands &= motion.upright[..., None]
+    stands &= (motion.upright & soles.face_down(motion))[..., None]
     legs = tuple(leg.name for leg in motion.figure.legs)
     return Contacts(legs, motion.times, stands[..., 0], stands[..., 1])
 

@@ -10,7 +10,7 @@ from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, 
 from poise.ground.figure.speeds import Shots, shots_of, velocities
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.vectors import project_horizontal
+from poise.maths.vectors import dot, normalise, project_horizontal
 from poise.model.pose import Pose
 
 HEEL_POINT, BALL_POINT, TIP_POINT = range(3)
@@ -59,6 +59,18 @@ class Soles:
         carried = np.stack([self.heel, self.ball, self.tip], axis=1)
         turned = rotations.rotate(motion.turns[:, :, _PARTS], carried)
         return turned + motion.places[:, :, [ANKLE, ANKLE, BALL]]
+
+    @property
+    def normals(self) -> Floats:
+        """Vectors (L, 3) from soles to ankles, across the soles [m]."""
+        along = normalise(self.ball - self.heel)
+        return dot(self.heel, along)[:, None] * along - self.heel
+
+    def face_down(self, motion: Motion) -> Bools:
+        """Return whether (F, L) soles face the ground. That of a foot of one point does."""
+        normals = np.broadcast_to(self.normals, (*motion.turns.shape[:2], 3))
+        over = rotations.rotate(motion.turns[:, :, FOOT], normals)[..., 2]
+        return np.asarray((over >= 0.0) | (self.lengths == 0.0))
 
 
 def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, shots: Shots | None = None) -> Soles:

@@ -23,7 +23,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import take_frames
 from poise.maths.smoothing import smoothstep
-from poise.maths.vectors import UP, dot, make_vertical, normalise, project_horizontal
+from poise.maths.vectors import UP, make_vertical, normalise, project_horizontal
 
 _SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
 _SAME_HEIGHT_M = 0.0005  # [m] heights that differ by up to twice as much are one: feet that were drawn onto a floor
@@ -91,9 +91,7 @@ def level_axes(soles: Soles, turns: Floats, leg: Ints) -> Floats:
     times the way to the ball.
     """
     along = normalise(soles.ball - soles.heel)
-    ankle = -soles.heel
-    normal = ankle - dot(ankle, along)[:, None] * along
-    across = np.broadcast_to(np.cross(normal, along)[leg], (*turns.shape[:-1], 3))
+    across = np.broadcast_to(np.cross(soles.normals, along)[leg], (*turns.shape[:-1], 3))
     return np.where(
         soles.lengths[leg, None] > 0.0, normalise(project_horizontal(rotations.rotate(turns, across))), [1.0, 0.0, 0.0]
     )
