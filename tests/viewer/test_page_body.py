@@ -23,7 +23,7 @@ ROBOTS = ["urdf/ur5.urdf", "mjcf/shadow_right_hand.xml"]
 #: A place for each part that is seen: of all places of a grid that belong to it, the one in their middle.
 PLACES = """
 async (step) => {
-  const {partAt} = await import("poise/part_at.js");
+  const {partAt} = await import("poise/handles/part_at.js");
   const viewport = window.poise.viewports[0];
   const {joints} = viewport.actor.figure;
   viewport.stage.draw();

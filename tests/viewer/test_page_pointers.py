@@ -166,7 +166,7 @@ def test_a_drag_of_the_skin_moves_the_effector_of_that_limb(tab):
 
 def test_each_part_of_a_figure_belongs_to_the_effector_of_its_limb(tab):
     tips = tab.get("""async () => {
-      const {chainOf} = await import("poise/limbs.js");
+      const {chainOf} = await import("poise/figure/limbs.js");
       const {figure} = window.poise.viewports[0].actor;
       const looks = {kind: "look", tip: "Head", joints: ["Neck", "Head"]};
       const of = (chains) => figure.joints.map(({name}, row) => [name, chainOf(figure, chains, row)?.tip ?? null]);

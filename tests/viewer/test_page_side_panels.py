@@ -104,7 +104,7 @@ def test_names_are_distinguished(served):
     ):
         found = tab.get(
             """async (names) => {
-              const {shortener} = await import("poise/names.js");
+              const {shortener} = await import("poise/texts/names.js");
               return names.map(shortener(names.map((name) => ({name, shown: true}))));
             }""",
             names,

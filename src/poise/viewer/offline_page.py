@@ -146,9 +146,10 @@ def _collect_modules(folder: Path, imports: dict[str, str], entry_name: str) -> 
     remaining_names = [entry_name]
     while remaining_names:
         name = remaining_names.pop()
-        if name in modules or name not in imports:
+        path = _locate_module(name, imports)
+        if name in modules or path is None:
             continue
-        modules[name] = (folder / imports[name]).read_bytes().decode("utf-8")
+        modules[name] = (folder / path).read_bytes().decode("utf-8")
         remaining_names += [match["name"] for match in _IMPORT.finditer(modules[name])]
     if entry_name not in modules:
         message = f"the import map of the player has no {entry_name!r}"
@@ -165,6 +166,15 @@ def _build_import_map(modules: Mapping[str, str]) -> str:
 def _format_json(value: Any) -> str:
     """Format a value as JSON.stringify does."""
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def _locate_module(name: str, imports: dict[str, str]) -> str | None:
+    """Return a module's path by its entry or longest prefix."""
+    prefixes = [prefix for prefix in imports if name == prefix or (prefix.endswith("/") and name.startswith(prefix))]
+    if not prefixes:
+        return None
+    prefix = max(prefixes, key=len)
+    return imports[prefix] + name[len(prefix) :]
 
 
 def _build_policy(scripts: list[str], styles: list[str]) -> str:

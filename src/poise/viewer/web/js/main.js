@@ -1,21 +1,21 @@
 /** Starting the page: the connection, the store, the panels, and what tests may look at. */
 
-import { makeCommands } from "poise/commands.js";
-import { Drags, perSecond } from "poise/drags.js";
-import { parseFrame } from "poise/frames.js";
-import { helpSheet } from "poise/help.js";
-import { keep } from "poise/keep.js";
-import { keyed } from "poise/keying.js";
-import { Messages } from "poise/messages.js";
-import { fillPanels } from "poise/panels.js";
-import { Playhead } from "poise/playhead.js";
-import { sessionOver } from "poise/session_over.js";
-import { keepSettings } from "poise/settings.js";
-import { letGo, listenToKeys } from "poise/shortcuts.js";
-import { Connection } from "poise/socket.js";
-import { Store } from "poise/store.js";
-import { keepChanges } from "poise/unsaved.js";
-import { Views } from "poise/views.js";
+import { makeCommands } from "poise/commands/commands.js";
+import { helpSheet } from "poise/commands/help.js";
+import { letGo, listenToKeys } from "poise/commands/shortcuts.js";
+import { keep } from "poise/files/keep.js";
+import { keepChanges } from "poise/files/unsaved.js";
+import { Messages } from "poise/notices/messages.js";
+import { sessionOver } from "poise/notices/session_over.js";
+import { fillPanels } from "poise/panels/panels.js";
+import { Drags, perSecond } from "poise/protocol/drags.js";
+import { parseFrame } from "poise/protocol/frames.js";
+import { Connection } from "poise/protocol/socket.js";
+import { Views } from "poise/stage/views.js";
+import { keepSettings } from "poise/state/settings.js";
+import { Store } from "poise/state/store.js";
+import { keyed } from "poise/timeline/keying.js";
+import { Playhead } from "poise/timeline/playhead.js";
 
 const MODEL = 1;
 const KEPT = 500; // arrival times of frames

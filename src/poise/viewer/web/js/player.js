@@ -1,12 +1,12 @@
 /** The page that plays a clip without Poise: everything that it shows is in the file itself. */
 
-import { element, setOptions } from "poise/element.js";
-import { chooseShadows, keepSettings, nextTheme } from "poise/settings.js";
-import { letGo, listenToKeys } from "poise/shortcuts.js";
-import { showMenu } from "poise/show_menu.js";
-import { Store } from "poise/store.js";
-import { redraw, themeButton, toolButton } from "poise/tool_button.js";
-import { Viewport } from "poise/viewport.js";
+import { letGo, listenToKeys } from "poise/commands/shortcuts.js";
+import { showMenu } from "poise/panels/show_menu.js";
+import { Viewport } from "poise/stage/viewport.js";
+import { chooseShadows, keepSettings, nextTheme } from "poise/state/settings.js";
+import { Store } from "poise/state/store.js";
+import { element, setOptions } from "poise/widgets/element.js";
+import { redraw, themeButton, toolButton } from "poise/widgets/tool_button.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2];
 

@@ -1,0 +1,122 @@
+/** What buttons, menus and keys can ask for, each in one place: {@link makeCommands}. */
+
+import { nextTheme } from "poise/state/settings.js";
+
+/** Why the gizmo does not turn what it has. */
+export const NO_TURN = "a position target has no rotation: choose 'place' for its chain";
+
+/**
+ * @typedef {object} Page
+ * @property {import("poise/state/store.js").Store} store
+ * @property {(action: any) => boolean} send
+ * @property {import("poise/stage/views.js").Views} views
+ * @property {import("poise/timeline/playhead.js").Playhead} playhead
+ * @property {import("poise/notices/messages.js").Messages} messages
+ * @property {() => void} toggleHelp
+ */
+
+/** @param {Page} page */
+export function makeCommands(page) {
+  return {
+    ...editing(page),
+    ...looking(page),
+    /** Play, or pause. */
+    play: () => page.playhead.toggle(),
+    /** @param {number} frames how many frames of the clip onwards */
+    scrub: (frames) => page.playhead.step(frames),
+  };
+}
+
+function editing(page) {
+  const { store, send } = page;
+  const state = () => store.get("state");
+  return {
+    undo: () => send({ do: "undo" }),
+    redo: () => send({ do: "redo" }),
+    step: () => send({ do: "step" }),
+    reset() {
+      send({ do: "reset" });
+      page.views.clearTrails();
+    },
+    keepStart: () => send({ do: "keep_start" }),
+    /** Select a joint, or give it to whoever asked for the next one. @param {string|null} joint */
+    select(joint) {
+      const picking = store.get("picking");
+      if (picking && joint) {
+        store.set("picking", null);
+        picking.take(joint);
+        return;
+      }
+      store.set("selected", joint);
+      const chains = state()?.chains.filter((each) => each.tip === joint) ?? [];
+      const chain = chains.find((each) => each.kind !== "pin") ?? chains[0];
+      if (chain) store.set("active", chain.id);
+      send({ do: "select", joint });
+    },
+    /** First what is being picked, then the selection. */
+    unselect() {
+      if (store.get("picking")) store.set("picking", null);
+      else this.select(null);
+    },
+    /** Pin the selected joint where it is, or let it go. */
+    pin() {
+      const joint = store.get("selected");
+      if (joint) this.pinPart(joint);
+    },
+    /** @param {string} joint */
+    pinPart(joint) {
+      send({ do: "pin", joint, on: !pinned(state(), joint) });
+    },
+  };
+}
+
+function looking(page) {
+  const { store, send } = page;
+  return {
+    /** @param {"move"|"turn"} mode */
+    gizmo(mode) {
+      if (!boneMoves(store)) store.set("turning", false); // the target again: a bone has the rings only
+      store.set("gizmo", mode);
+      if (mode === "turn" && !store.get("holds")?.turns) page.messages.show("note", NO_TURN);
+    },
+    /** Rings on the selected bone, or the gizmo back on the target. */
+    turnBones() {
+      const turning = !store.get("turning");
+      store.set("turning", turning);
+      if (turning && !store.get("selected")) page.messages.show("note", "click a bone: rings to turn it appear on it");
+    },
+    key: () => store.set("keying", !store.get("keying")),
+    /** The arrows and rings along the world's axes, or along the target's own. */
+    space: () => store.set("space", store.get("space") === "local" ? "world" : "local"),
+    /** @param {1|2} count */
+    countViews: (count) => send({ do: "views", count }),
+    /** @param {string} what one of `show` @param {any} value */
+    show: (what, value) => store.set("show", { ...store.get("show"), [what]: value }),
+    ghost: () => flip(store, "ghost"),
+    through: () => flip(store, "through"),
+    frameAll: () => page.views.frameAll(),
+    frameSelected: () => page.views.frameSelected(),
+    /** @param {string} side "front", "left" or "top"; again: the one opposite */
+    lookFrom: (side) => page.views.lookFrom(side),
+    search: () => document.querySelector("[data-testid=outliner-search]")?.focus(),
+    help: () => page.toggleHelp(),
+    theme: () => nextTheme(store),
+  };
+}
+
+/** @param {string} what one of `show` that is on or off */
+function flip(store, what) {
+  const show = store.get("show");
+  store.set("show", { ...show, [what]: !show[what] });
+}
+
+/** @returns {boolean} whether the selected bone can be moved, too: the free root of a rig */
+export function boneMoves(store) {
+  const joints = store.get("model")?.message.joints ?? [];
+  return joints.find(({ name }) => name === store.get("selected"))?.kind === "free";
+}
+
+/** @returns {boolean} whether a chain pins this joint */
+export function pinned(state, joint) {
+  return Boolean(state?.chains.some((chain) => chain.kind === "pin" && chain.tip === joint && chain.enabled));
+}

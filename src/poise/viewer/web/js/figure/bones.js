@@ -1,0 +1,327 @@
+/**
+ * Bones as octahedra, robot links as capsules, joints as small balls, and to the other children thin lines, or more
+ * capsules: one instanced mesh each for all characters of a view.
+ */
+
+import {
+  BufferAttribute,
+  BufferGeometry,
+  Color,
+  CylinderGeometry,
+  DynamicDrawUsage,
+  Float32BufferAttribute,
+  Group,
+  InstancedMesh,
+  LineBasicMaterial,
+  LineSegments,
+  Matrix4,
+  MeshLambertMaterial,
+  SphereGeometry,
+} from "three";
+
+const SLIM = 0.1; // width of a bone by its length
+const WIDEST = 0.028; // of the figure's size
+const LINK = 0.11; // radius of a capsule by its length
+const THICKEST = 0.026;
+const BALL = 0.3; // radius of a joint by the bone's width
+const SMALLEST = 0.0022; // radius of a joint, of the figure's size
+
+/** How one instance is made from a joint: its shape in the joint's frame, row by row 3 x 3, and where it starts. */
+class Instances {
+  constructor(geometry, rows, frames, material) {
+    this.geometry = geometry;
+    this.material = material;
+    this.rows = rows;
+    this.frames = frames;
+    this.mesh = null;
+  }
+
+  /** @param {Group} group @param {number} characters */
+  room(group, characters) {
+    this.mesh?.removeFromParent();
+    this.mesh?.dispose();
+    const count = this.rows.length * characters;
+    this.mesh = new InstancedMesh(this.geometry, this.material, Math.max(count, 1));
+    this.mesh.count = count;
+    this.mesh.frustumCulled = false;
+    this.mesh.castShadow = true;
+    this.mesh.instanceMatrix.setUsage(DynamicDrawUsage);
+    this.mesh.setColorAt(0, new Color());
+    group.add(this.mesh);
+  }
+
+  /** @param {import("poise/figure/figure.js").Figure} figure */
+  place(figure) {
+    const out = this.mesh.instanceMatrix.array;
+    const { turns, positions } = figure;
+    let to = 0;
+    for (let c = 0; c < figure.characters; c++) {
+      for (let k = 0; k < this.rows.length; k++, to += 16) {
+        const i = c * figure.count + this.rows[k];
+        const shape = this.frames[k];
+        for (let r = 0; r < 3; r++) {
+          const at = 9 * i + 3 * r;
+          const [x, y, z] = [turns[at], turns[at + 1], turns[at + 2]];
+          out[to + r] = x * shape[0] + y * shape[3] + z * shape[6];
+          out[to + 4 + r] = x * shape[1] + y * shape[4] + z * shape[7];
+          out[to + 8 + r] = x * shape[2] + y * shape[5] + z * shape[8];
+          out[to + 12 + r] = positions[3 * i + r] + x * shape[9] + y * shape[10] + z * shape[11];
+        }
+        out[to + 15] = 1;
+      }
+    }
+    this.mesh.instanceMatrix.needsUpdate = true;
+  }
+
+  /** @param {(row: number, character: number) => Color} colour @param {number} characters */
+  paint(colour, characters) {
+    for (let c = 0, to = 0; c < characters; c++) {
+      for (const row of this.rows) this.mesh.setColorAt(to++, colour(row, c));
+    }
+    this.mesh.instanceColor.needsUpdate = true;
+  }
+}
+
+export class Bones {
+  /**
+   * @param {import("poise/figure/figure.js").Figure} figure
+   * @param {{ghost?: boolean}} [options]
+   */
+  constructor(figure, { ghost = false } = {}) {
+    this.figure = figure;
+    this.group = new Group();
+    this.material = new MeshLambertMaterial({ flatShading: true });
+    this.material.onBeforeCompile = drawEdges;
+    this.smooth = new MeshLambertMaterial();
+    if (ghost) {
+      for (const material of [this.material, this.smooth]) {
+        Object.assign(material, { transparent: true, opacity: 0.28, depthWrite: false });
+      }
+    }
+    const links = linksOf(figure);
+    const solid = ([parent, child]) => figure.joints[parent].thick && figure.joints[child].parent === parent;
+    this.instances = this._instances(figure, links.filter(solid));
+    this.struts = strutsOf(figure, links);
+    this.links = links.filter((link) => !solid(link));
+    this.lines = this._lines(ghost);
+    this.characters = 0;
+    /** @type {(row: number, character: number) => Color} */
+    this.colour = () => new Color(0x888888);
+  }
+
+  /** @param {import("poise/figure/figure.js").Figure} figure @param {[number, number, boolean][]} struts to other children */
+  _instances(figure, struts) {
+    const rows = figure.joints.map((_, row) => row).filter((row) => figure.joints[row].shown);
+    const long = rows.filter((row) => lengthOf(figure.joints[row]) > 1e-6 * figure.size);
+    const slim = long.filter((row) => !figure.joints[row].thick);
+    const thick = long.filter((row) => figure.joints[row].thick);
+    const bone = (row) => along(figure.joints[row].bone, widthOf(figure.joints[row], figure.size));
+    const rods = struts.map(([parent, child, whole]) => strutOf(figure, parent, child, whole));
+    const tails = thick.map((row) => ball(widthOf(figure.joints[row], figure.size), figure.joints[row].bone));
+    const heads = rows.map((row) => ball(ballOf(figure, row)));
+    const sphere = new SphereGeometry(1, 14, 10);
+    return [
+      new Instances(octahedron(), slim, slim.map(bone), this.material),
+      new Instances(
+        new CylinderGeometry(1, 1, 1, 18, 1, true).translate(0, 0.5, 0),
+        [...thick, ...struts.map(([parent]) => parent)],
+        [...thick.map(bone), ...rods.map(({ rod }) => rod)],
+        this.smooth,
+      ),
+      new Instances(
+        sphere,
+        [...thick, ...struts.map(([parent]) => parent)],
+        [...tails, ...rods.map(({ end }) => end)],
+        this.smooth,
+      ),
+      new Instances(sphere, rows, heads, this.smooth),
+    ];
+  }
+
+  /** @param {boolean} ghost */
+  _lines(ghost) {
+    const material = new LineBasicMaterial({ transparent: true, opacity: ghost ? 0.2 : 0.7 });
+    const lines = new LineSegments(new BufferGeometry(), material);
+    lines.frustumCulled = false;
+    this.group.add(lines);
+    return lines;
+  }
+
+  /** Bring everything to where the figure's joints are now. */
+  update() {
+    const { characters } = this.figure;
+    if (characters !== this.characters) {
+      this.characters = characters;
+      for (const one of this.instances) one.room(this.group, characters);
+      const points = new BufferAttribute(new Float32Array(6 * this.links.length * characters), 3);
+      this.lines.geometry.dispose();
+      this.lines.geometry = new BufferGeometry().setAttribute("position", points.setUsage(DynamicDrawUsage));
+      this.repaint();
+    }
+    for (const one of this.instances) one.place(this.figure);
+    this._placeLines();
+  }
+
+  _placeLines() {
+    const points = this.lines.geometry.attributes.position;
+    let to = 0;
+    for (let c = 0; c < this.characters; c++) {
+      for (const [parent, child, whole] of this.links) {
+        const start = whole ? this.figure.position(parent, c) : this.figure.tail(parent, c);
+        points.array.set(start, to);
+        points.array.set(this.figure.position(child, c), to + 3);
+        to += 6;
+      }
+    }
+    points.needsUpdate = true;
+  }
+
+  /**
+   * Colours of the joints' bones; `colour` is kept for later characters.
+   * @param {(row: number, character: number) => Color} colour
+   * @param {number} link colour of the thin lines
+   */
+  paint(colour, link) {
+    this.colour = colour;
+    this.lines.material.color.setHex(link);
+    this.repaint();
+  }
+
+  /** The matrix of the ball drawn at a joint; null where none is. @param {number} row @param {number} character */
+  ballMatrix(row, character) {
+    const { mesh, rows } = this.instances[this.instances.length - 1];
+    const place = rows.indexOf(row);
+    if (mesh === null || place < 0 || character >= this.characters) return null;
+    return new Matrix4().fromArray(mesh.instanceMatrix.array, 16 * (character * rows.length + place));
+  }
+
+  repaint() {
+    if (this.characters) for (const one of this.instances) one.paint(this.colour, this.characters);
+  }
+
+  dispose() {
+    this.group.removeFromParent();
+    for (const one of this.instances) {
+      one.geometry.dispose();
+      one.mesh?.dispose();
+    }
+    this.lines.geometry.dispose();
+    for (const material of [this.material, this.smooth, this.lines.material]) material.dispose();
+  }
+}
+
+/** How wide a bone is drawn: radius of its octahedron or capsule. @returns {number} file units */
+export function widthOf(joint, size) {
+  const length = lengthOf(joint);
+  return joint.thick ? Math.min(LINK * length, THICKEST * size) : Math.min(SLIM * length, WIDEST * size);
+}
+
+function lengthOf(joint) {
+  return Math.hypot(...joint.bone);
+}
+
+/** Radius of the ball at a joint: of a link as thick as the thickest that meets there. */
+function ballOf(figure, row) {
+  const joint = figure.joints[row];
+  const parent = joint.parent >= 0 ? figure.joints[joint.parent] : null;
+  const width = widthOf(joint, figure.size);
+  if (joint.thick) return Math.max(width, 2 * SMALLEST * figure.size);
+  const own = width > 0 || !parent ? width : widthOf(parent, figure.size);
+  return Math.max(BALL * own, SMALLEST * figure.size);
+}
+
+/** Parent and child that no bone joins, and whether the line starts at the parent's head (else at its tail). */
+function linksOf(figure) {
+  const found = [];
+  figure.joints.forEach((joint, row) => {
+    let parent = joint.parent;
+    while (parent >= 0 && !figure.joints[parent].shown) parent = figure.joints[parent].parent;
+    if (!joint.shown || parent < 0) return;
+    const bone = figure.joints[parent].bone;
+    const offset = parent === joint.parent ? offsetOf(joint, figure.linear[parent]) : [0, 0, 0];
+    const fromTail = Math.hypot(...offset.map((value, k) => value - bone[k]));
+    const direct = parent === joint.parent && joint.kind !== "slide";
+    if (direct && Math.min(fromTail, Math.hypot(...offset)) < 1e-3 * figure.size) return;
+    found.push([parent, row, lengthOf(figure.joints[parent]) === 0 || Math.hypot(...offset) <= fromTail]);
+  });
+  return found;
+}
+
+/** What is drawn between joints that no bone joins, as something to be hit: thin lines, and capsules of robots. */
+function strutsOf(figure, links) {
+  return links.map(([parent, child, whole]) => {
+    const solid = figure.joints[parent].thick && figure.joints[child].parent === parent;
+    const start = whole ? [0, 0, 0] : figure.joints[parent].bone;
+    const way = offsetOf(figure.joints[child], figure.linear[parent]).map((value, k) => value - start[k]);
+    const width = solid ? Math.min(LINK * Math.hypot(...way), THICKEST * figure.size) : 0;
+    return { parent, child, whole, width };
+  });
+}
+
+/** A capsule of a robot's link to a child that its bone does not lead to, and its end. */
+function strutOf(figure, parent, child, whole) {
+  const { bone } = figure.joints[parent];
+  const offset = offsetOf(figure.joints[child], figure.linear[parent]);
+  const start = whole ? [0, 0, 0] : bone;
+  const way = offset.map((value, k) => value - start[k]);
+  const width = Math.min(LINK * Math.hypot(...way), THICKEST * figure.size);
+  return { rod: along(way, width).slice(0, 9).concat(start), end: ball(width, offset) };
+}
+
+/** Where a joint is at rest in the parent's unscaled frame. */
+function offsetOf(joint, linear) {
+  const [x, y, z] = joint.A;
+  return linear ? [0, 3, 6].map((r) => linear[r] * x + linear[r + 1] * y + linear[r + 2] * z) : [x, y, z];
+}
+
+/** A shape that turns +y into the bone's direction, `width` across: 3 x 3 row by row, then its start. */
+function along(bone, width) {
+  const length = Math.hypot(...bone);
+  const y = bone.map((value) => value / length);
+  const least = y.map(Math.abs).indexOf(Math.min(...y.map(Math.abs)));
+  const side = [0, 1, 2].map((k) => (k === least ? 1 : 0) - y[least] * y[k]);
+  const norm = Math.hypot(...side);
+  const x = side.map((value) => value / norm);
+  const z = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]];
+  return [0, 1, 2].flatMap((r) => [x[r] * width, y[r] * length, z[r] * width]).concat([0, 0, 0]);
+}
+
+/** A ball about a point of the joint's frame. */
+function ball(radius, at = [0, 0, 0]) {
+  return [radius, 0, 0, 0, radius, 0, 0, 0, radius, ...at];
+}
+
+/** Dark edges, so that pale bones stand out from pale skin; drawn from each corner's share of its triangle. */
+function drawEdges(shader) {
+  shader.vertexShader = shader.vertexShader
+    .replace("#include <common>", "#include <common>\nattribute vec3 corner;\nvarying vec3 share;")
+    .replace("#include <begin_vertex>", "#include <begin_vertex>\nshare = corner;");
+  shader.fragmentShader = shader.fragmentShader
+    .replace("#include <common>", "#include <common>\nvarying vec3 share;")
+    .replace("#include <opaque_fragment>", EDGE);
+}
+
+const EDGE = `
+#include <opaque_fragment>
+vec3 pixels = share / max(fwidth(share), vec3(1e-6));
+float inside = smoothstep(0.3, 1.4, min(pixels.x, min(pixels.y, pixels.z)));
+gl_FragColor.rgb *= mix(0.4, 1.0, inside);`;
+
+/** The bone of animation tools: four sides, widest at a tenth of its length; unit length along +y. */
+function octahedron() {
+  const ring = [
+    [1, 0.12, 0],
+    [0, 0.12, 1],
+    [-1, 0.12, 0],
+    [0, 0.12, -1],
+  ];
+  const corners = ring.flatMap((point, k) => {
+    const next = ring[(k + 1) % 4];
+    return [...next, ...point, 0, 0, 0, ...point, ...next, 0, 1, 0];
+  });
+  const geometry = new BufferGeometry().setAttribute("position", new Float32BufferAttribute(corners, 3));
+  const shares = corners.flatMap((_, k) => (k % 9 === 0 ? [1, 0, 0, 0, 1, 0, 0, 0, 1] : []));
+  geometry.setAttribute("corner", new Float32BufferAttribute(shares, 3));
+  geometry.computeVertexNormals();
+  return geometry;
+}

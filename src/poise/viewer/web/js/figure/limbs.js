@@ -1,0 +1,58 @@
+/** Which chain a part of the figure belongs to: a press on that part drags the chain's target. */
+
+/**
+ * The chain whose effector is the nearest one of the limb that a joint belongs to.
+ *
+ * A joint belongs to a chain from its root to its tip, below its tip (fingers), beside it as a single bone (a twist
+ * bone), or above its root where nothing branches off in between (the shoulder of an arm). A chain that only looks
+ * counts where no other does.
+ *
+ * @param {import("poise/figure/figure.js").Figure} figure
+ * @param {any[]} chains those of the state that can be dragged
+ * @param {number} row
+ * @returns {any|null}
+ */
+export function chainOf(figure, chains, row) {
+  let best = { chain: null, looks: true, steps: Infinity };
+  for (const chain of chains) {
+    const rows = chain.joints.map((name) => figure.rows.get(name));
+    const steps = stepsTo(figure, rows, row);
+    if (steps === null) continue;
+    const looks = chain.kind === "look";
+    const nearer = looks === best.looks ? steps < best.steps : best.looks;
+    if (best.chain === null || nearer) best = { chain, looks, steps };
+  }
+  return best.chain;
+}
+
+/** How many joints lie between a joint and the tip of a chain (rows from root to tip); null: it is not of this limb. */
+function stepsTo(figure, rows, row) {
+  const last = rows.length - 1;
+  const inside = rows.indexOf(row);
+  if (inside >= 0) return last - inside;
+  const up = wayUp(figure, row);
+  const below = up.indexOf(rows[last]);
+  if (below >= 0) return below;
+  const beside = rows.indexOf(up[1]);
+  if (beside >= 0 && childrenOf(figure, row).length === 0) return 1 + last - beside;
+  const above = wayUp(figure, rows[0]);
+  const down = above.indexOf(row);
+  return down > 0 && !above.slice(1, down + 1).some((each) => branches(figure, each)) ? down + last : null;
+}
+
+/** A joint, its parent, and so on up to the root. */
+function wayUp(figure, row) {
+  const way = [];
+  for (let up = row; up >= 0; up = figure.joints[up].parent) way.push(up);
+  return way;
+}
+
+/** Whether several limbs hang from a joint; single bones are none. */
+function branches(figure, row) {
+  return childrenOf(figure, row).filter((child) => childrenOf(figure, child).length > 0).length > 1;
+}
+
+/** The bones that hang from a joint. */
+function childrenOf({ joints }, row) {
+  return joints.flatMap(({ parent, shown }, child) => (parent === row && shown ? [child] : []));
+}

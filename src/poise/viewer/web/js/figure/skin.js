@@ -1,0 +1,193 @@
+/**
+ * The file's own meshes: a GLB drawn with its materials, once for each character. Nodes get their world matrices
+ * straight from a frame, whatever tree they hang in; three.js computes none of them.
+ */
+
+import { Group, Matrix4, Vector3 } from "three";
+import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
+import { clone } from "three/addons/utils/SkeletonUtils.js";
+
+const METAL = 0.2; // there is no room to mirror here, and metal without one is black
+const SAMPLES = 3000; // corners of a mesh that stand for all
+
+export class Skin {
+  /**
+   * @param {import("poise/figure/figure.js").Figure} figure
+   * @param {(number|null)[]|null} nodes glTF node of each joint
+   */
+  constructor(figure, nodes) {
+    this.figure = figure;
+    this.rowOf = new Map((nodes ?? []).flatMap((node, row) => (node === null ? [] : [[node, row]])));
+    this.group = new Group();
+    this.group.matrixAutoUpdate = false;
+    this.copies = [];
+    this.source = null;
+    this.materials = new Map();
+    this.hasMeshes = false;
+    this.posed = 0; // how often the nodes were brought to the joints
+  }
+
+  /** Read the file. @param {ArrayBuffer} glb */
+  async load(glb) {
+    const gltf = await new GLTFLoader().parseAsync(glb, "");
+    this.source = gltf.scene ?? gltf.scenes[0];
+    this.plan = planOf(this.source, gltf.parser.associations, this.rowOf);
+    this.source.traverse((object) => {
+      if (!object.isMesh) return;
+      this.hasMeshes = true;
+      for (const material of [object.material].flat()) this._adopt(material);
+    });
+  }
+
+  /** Remember what a material was, so that its opacity can be taken back. */
+  _adopt(material) {
+    if (this.materials.has(material)) return;
+    const { opacity, transparent, depthWrite } = material;
+    this.materials.set(material, { opacity, transparent, depthWrite });
+    if (material.metalness > METAL && !material.envMap) material.metalness = METAL;
+  }
+
+  /** @param {number} opacity 0 to 1 */
+  setOpacity(opacity) {
+    for (const [material, was] of this.materials) {
+      const through = opacity < 1;
+      if (material.transparent !== (was.transparent || through)) material.needsUpdate = true;
+      material.opacity = was.opacity * opacity;
+      material.transparent = was.transparent || through;
+      material.depthWrite = through || was.depthWrite; // so that only the nearest side shows through
+    }
+    this.group.visible = opacity > 0;
+  }
+
+  /** Bring all nodes to where the figure's joints are now. */
+  update() {
+    if (this.source === null) return;
+    while (this.copies.length < this.figure.characters) this._add();
+    this.posed++;
+    const scale = 1 / this.figure.size;
+    this.copies.forEach((copy, c) => {
+      copy.root.visible = c < this.figure.characters;
+      if (copy.root.visible) this._place(copy, c, scale);
+    });
+  }
+
+  _add() {
+    const root = this.copies.length ? clone(this.source) : this.source;
+    const objects = listOf(root);
+    for (const object of objects) {
+      object.matrixAutoUpdate = false;
+      object.matrixWorldAutoUpdate = false; // its world matrix is ours
+      object.frustumCulled = object.frustumCulled && !object.isSkinnedMesh; // its bounds are those of the bind pose
+      object.castShadow = object.isMesh === true;
+      object.receiveShadow = object.isMesh === true;
+    }
+    const joints = new Map(this.plan.flatMap(({ row }, k) => (row >= 0 ? [[row, objects[k]]] : [])));
+    this.copies.push({ root, objects, joints });
+    this.group.add(root);
+  }
+
+  _place({ objects }, character, scale) {
+    this.plan.forEach(({ row, parent, local }, k) => {
+      const { matrixWorld } = objects[k];
+      if (row >= 0) worldOf(this.figure, character * this.figure.count + row, scale, matrixWorld);
+      else if (parent >= 0) matrixWorld.multiplyMatrices(objects[parent].matrixWorld, local);
+      else this._rootMatrix(character, scale, matrixWorld);
+      objects[k].bindMatrixInverse?.copy(matrixWorld).invert(); // three.js does it when it draws: corners ask before
+    });
+  }
+
+  /** The scene itself stands at the character's place. */
+  _rootMatrix(character, scale, matrix) {
+    const place = this.figure.places[character] ?? [0, 0, 0];
+    matrix.makeScale(scale, scale, scale).setPosition(...place.map((value) => value * scale));
+  }
+
+  /** The node drawn for a joint, if there is one. @param {number} row @param {number} [character] */
+  node(row, character = 0) {
+    return this.copies[character]?.joints.get(row) ?? null;
+  }
+
+  /** The joint that an object of a character hangs from; -1: none. @returns {number} row */
+  owner(object, character) {
+    let k = this.copies[character].objects.indexOf(object);
+    while (k >= 0 && this.plan[k].row < 0) k = this.plan[k].parent;
+    return k < 0 ? -1 : this.plan[k].row;
+  }
+
+  /** Some places on the meshes as they are drawn now. @returns {number[][]} rig coordinates */
+  points() {
+    const found = [];
+    for (const { root, objects } of this.copies) {
+      if (!root.visible || !this.group.visible) continue;
+      for (const object of objects) if (object.isMesh && object.visible) sample(object, this.figure.size, found);
+    }
+    return found;
+  }
+
+  dispose() {
+    this.group.removeFromParent();
+    const textures = new Set();
+    for (const { root } of this.copies) {
+      root.traverse((object) => {
+        object.geometry?.dispose();
+        object.skeleton?.dispose();
+      });
+    }
+    for (const material of this.materials.keys()) {
+      for (const value of Object.values(material)) if (value?.isTexture) textures.add(value);
+      material.dispose();
+    }
+    for (const texture of textures) {
+      texture.image?.close?.(); // bitmaps are not collected by themselves
+      texture.dispose();
+    }
+  }
+}
+
+/** All objects below, parents first: the same order in every clone. */
+function listOf(root) {
+  const found = [];
+  root.traverse((object) => found.push(object));
+  return found;
+}
+
+/** For each object: the joint whose matrix it takes, or its parent and its matrix in it. */
+function planOf(root, associations, rowOf) {
+  const objects = listOf(root);
+  const places = new Map(objects.map((object, k) => [object, k]));
+  const taken = new Set(); // a mesh of one node and its first part may both name the node
+  return objects.map((object) => {
+    object.updateMatrix();
+    const node = associations.get(object)?.nodes;
+    const row = node === undefined || taken.has(node) ? -1 : (rowOf.get(node) ?? -1);
+    if (row >= 0) taken.add(node);
+    return { row, parent: places.get(object.parent) ?? -1, local: new Matrix4().copy(object.matrix) };
+  });
+}
+
+/** Add the places of some of a mesh's corners; all of them would take long where there are many. */
+function sample(mesh, size, found) {
+  const { count } = mesh.geometry.attributes.position;
+  const point = new Vector3();
+  for (let i = 0; i < count; i += Math.ceil(count / SAMPLES)) {
+    mesh.getVertexPosition(i, point).applyMatrix4(mesh.matrixWorld);
+    found.push(point.multiplyScalar(size).toArray());
+  }
+}
+
+/**
+ * A joint's matrix in the scene.
+ * @param {import("poise/figure/figure.js").Figure} figure
+ * @param {number} i
+ * @param {number} scale
+ * @param {Matrix4} out
+ */
+function worldOf({ maps, positions }, i, scale, out) {
+  const e = out.elements;
+  for (let r = 0; r < 3; r++) {
+    for (let k = 0; k < 3; k++) e[4 * k + r] = maps[9 * i + 3 * r + k] * scale;
+    e[12 + r] = positions[3 * i + r] * scale;
+  }
+  e[3] = e[7] = e[11] = 0;
+  e[15] = 1;
+}

@@ -1,0 +1,149 @@
+/** Opening files of the user's own: a button, dropping them on the page, and their way to Poise. */
+
+import { candidates, filesChosen, filesDropped, needed, sizeOf } from "poise/files/dropped.js";
+import { element } from "poise/widgets/element.js";
+import { entry, menu } from "poise/widgets/menu.js";
+
+const CHUNK = 60_000; // bytes of a message; the server takes 64 KB
+const WAITING = 4_000_000; // bytes that may be under way
+const PAUSE = 20; // [ms]
+
+/**
+ * The button, and the page as a place to drop files on.
+ *
+ * @param {any} page
+ * @returns {HTMLElement}
+ */
+export function openMenu(page) {
+  const open = (given) => choose(page, given).catch((error) => page.messages.show("error", error.message));
+  const pick = (attributes, testid) => {
+    const input = element("input", { type: "file", hidden: true, "data-testid": testid, ...attributes });
+    input.addEventListener("change", () => {
+      open(filesChosen(input.files));
+      input.value = ""; // the same file again is a change, too
+    });
+    return input;
+  };
+  const files = pick({ multiple: true }, "open-files-input");
+  const folder = pick({ webkitdirectory: true }, "open-folder-input");
+  const list = element(
+    "div",
+    { "aria-label": "Open" },
+    entry("open-files", "Files ...", "", () => files.click()),
+    entry("open-folder", "Folder ...", "a robot or glTF with the files that it names", () => folder.click()),
+  );
+  page.store.on("welcome", ({ opens }) => {
+    list.querySelector("[data-testid=open-files]").lastChild.textContent = `Files: ${opens.join(" ")} ...`;
+  });
+  dropZone(open);
+  const button = menu({ text: "Open", title: "Open a file, or drop it on the page", testid: "open-menu" }, list);
+  button.append(files, folder);
+  return button;
+}
+
+/** @param {(given: import("poise/files/dropped.js").Given[]) => void} open */
+function dropZone(open) {
+  const words = element("p", { class: "card" }, "Drop a rig here, with the files that it names or as a folder");
+  const sign = element("div", { class: "cover drop-sign", "data-testid": "drop-sign", hidden: true }, words);
+  document.body.append(sign);
+  const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
+  let gone = 0;
+  document.addEventListener("dragover", (event) => {
+    if (!holdsFiles(event)) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = "copy";
+    sign.hidden = document.body.querySelector("main[inert]") !== null; // the session is over
+    clearTimeout(gone);
+    gone = window.setTimeout(() => (sign.hidden = true), 400); // dragover comes all the time, dragleave for every part
+  });
+  document.addEventListener("drop", async (event) => {
+    if (!holdsFiles(event)) return;
+    event.preventDefault();
+    sign.hidden = true;
+    try {
+      open(await filesDropped(event.dataTransfer));
+    } catch (error) {
+      open(Promise.reject(new Error(`what was dropped cannot be read: ${error.message}`)));
+    }
+  });
+}
+
+/** Ask which file is meant, where several could be, and send it. */
+async function choose(page, files) {
+  const given = await files;
+  const { opens } = page.store.get("welcome");
+  if (!given.length) throw new Error("there is no file in what was dropped");
+  const likely = candidates(given, opens);
+  if (likely.length > 1) ask(likely, (main) => send(page, given, main));
+  else await send(page, given, likely[0] ?? given[0]); // what cannot be read: Poise says what to do with it
+}
+
+/** A dialogue with the files that could be meant. */
+function ask(likely, take) {
+  const dialog = element("dialog", {
+    class: "sheet which",
+    "data-testid": "which-file",
+    onclose: () => dialog.remove(),
+  });
+  const choice = (each) =>
+    element(
+      "button",
+      {
+        type: "button",
+        onclick: () => {
+          dialog.close();
+          take(each);
+        },
+      },
+      each.path,
+    );
+  const cancel = element("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
+  dialog.append(
+    element("header", {}, element("h1", {}, "Which file?"), cancel),
+    element("div", { class: "which-files" }, ...likely.slice(0, 200).map(choice)),
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+let deliveries = 0;
+
+/** Send the files in pieces, one after the other, for as long as Poise wants them. */
+async function send(page, all, main) {
+  const { store, connection } = page;
+  const given = needed(all, main, store.get("welcome").most_bytes);
+  const total = sizeOf(given);
+  const id = ++deliveries;
+  const wanted = new Promise((answered) => {
+    const forget = store.on(["upload", "connection"], () => {
+      const heard = store.get("upload")?.id === id;
+      if (heard) answered(store.get("upload").go);
+      else if (store.get("connection") !== "open") answered(false);
+      else return;
+      setTimeout(() => forget());
+    });
+  });
+  page.send({ do: "upload", id, main: main.path, files: given.length, bytes: total });
+  if (!(await wanted)) return;
+  const goesOn = () => store.get("connection") === "open" && store.get("upload").go && deliveries === id;
+  let sent = 0;
+  try {
+    for (const { path, file } of given) {
+      page.send({ do: "upload_file", path, size: file.size });
+      for (let at = 0; at < file.size; at += CHUNK) {
+        const piece = await file.slice(at, at + CHUNK).arrayBuffer();
+        while (connection.waiting > WAITING && goesOn()) await new Promise((done) => setTimeout(done, PAUSE));
+        if (!goesOn()) return;
+        connection.sendBytes(piece);
+        sent += piece.byteLength;
+        store.set("busy", { text: `sending ${main.file.name} ...`, share: sent / total });
+      }
+    }
+    page.send({ do: "upload_done" });
+  } catch (error) {
+    page.send({ do: "upload_cancel" });
+    page.messages.show("error", `${main.file.name} cannot be read: ${error.message}`);
+  } finally {
+    if (store.get("busy")?.share !== undefined) store.set("busy", { text: null });
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * A press that begins on a mark or on the figure drags: that target, or the nearest effector of that limb, in the plane
+ * that faces the camera. Whether a press is a drag shows when it moves; one that stays is a click (picking.js).
+ */
+
+import { chainOf } from "poise/figure/limbs.js";
+import { partAt } from "poise/handles/part_at.js";
+import { far, reachOf } from "poise/handles/pointer.js";
+
+const ON_MARK = { mouse: 9, pen: 10, touch: 14 }; // pixels from its middle: closer than that arrows of another give way
+const AROUND = { mouse: 0, pen: 2, touch: 8 }; // pixels beside the skin that still take it
+
+export class Grab {
+  /** @param {any} viewport */
+  constructor(viewport) {
+    this.viewport = viewport;
+    this.taken = null; // {pointer, type, from, handle, shift} or {pointer, type, from, part}: pressed, perhaps dragged
+    this._ends = new AbortController();
+    const { signal } = this._ends;
+    const on = (target, name, listener) => target.addEventListener(name, listener, { capture: true, signal });
+    // Before the canvas: a press on a mark is not for the arrows that lie over it.
+    on(viewport.container, "pointerdown", (event) => this._press(event));
+    on(window, "pointermove", (event) => this._move(event));
+    on(window, "pointerup", (event) => this._release(event));
+    on(window, "pointercancel", (event) => this._release(event));
+  }
+
+  /**
+   * What a press here would drag: a mark, or the target of the limb that is pressed on.
+   * @param {number} x pixels on the canvas
+   * @param {number} y
+   * @param {string} type of the pointer
+   * @returns {{key: string, shift: number[]}|{part: import("poise/handles/part_at.js").Part}|null} the handle, and by how much
+   *   its target lies elsewhere for this character of a crowd; or the part of a whole body
+   */
+  under(x, y, type) {
+    const { actor, gizmo, pull, told } = this.viewport;
+    if (!actor?.figure.ready || !told.onDrag) return null;
+    if (pull.ready && !gizmo.covers(x, y)) {
+      const part = partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse);
+      if (part) return { part };
+    }
+    const near = actor.handles.nearest((point) => this.viewport.view.project(point), x, y, reachOf(type));
+    const mark = near && near.what !== "pin" ? { key: near.key, shift: [0, 0, 0] } : null;
+    if (mark && near.key !== gizmo.active && near.gap < (ON_MARK[type] ?? ON_MARK.mouse)) return mark;
+    if (gizmo.covers(x, y)) return null;
+    return mark ?? (near ? null : this.limbOf(partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse)));
+  }
+
+  /**
+   * The target that a drag of the figure's part moves. While bones are turned the figure is left to that.
+   * @param {import("poise/handles/part_at.js").Part|null} part
+   * @returns {{key: string, shift: number[]}|null} as `under`
+   */
+  limbOf(part) {
+    const { actor, bone, state, told } = this.viewport;
+    if (part === null || bone.joint !== null || !told.onDrag) return null;
+    const { handles, figure } = actor;
+    const usable = ({ id, kind }) => kind !== "pin" && handles.all.get(`target:${id}`)?.enabled;
+    const chains = (state?.chains ?? []).filter(usable);
+    const chain = chainOf(figure, chains, part.row);
+    if (chain === null) return null;
+    const [here, first] = [figure.places[part.character] ?? [0, 0, 0], figure.places[0]];
+    return { key: `target:${chain.id}`, shift: here.map((value, k) => value - first[k]) };
+  }
+
+  _press(event) {
+    const { stage, gizmo, view } = this.viewport;
+    if (this.taken) {
+      if (gizmo.dragging) return;
+      this.viewport.pull.end();
+      this._let(); // a second finger: both together pan and zoom
+      return;
+    }
+    const plain = !(event.ctrlKey || event.metaKey || event.altKey);
+    if (event.button !== 0 || !event.isPrimary || !plain || event.target !== stage.canvas || gizmo.dragging) return;
+    const from = this._at(event);
+    view.refresh();
+    const found = this.under(...from, event.pointerType);
+    if (found === null || (event.shiftKey && !found.part)) return;
+    this.taken = { pointer: event.pointerId, type: event.pointerType, from, turns: event.shiftKey, ...found };
+    view.controls.enableRotate = false; // it hears of the press, so that a second finger finds it ready
+    view.controls.enablePan = !event.shiftKey;
+    gizmo.controls.enabled = false;
+    stage.canvas.style.cursor = "grabbing";
+  }
+
+  _move(event) {
+    const { gizmo, pull } = this.viewport;
+    const { taken } = this;
+    if (taken?.pointer !== event.pointerId) return;
+    const at = this._at(event);
+    if (taken.part) {
+      if (!taken.started && !far(taken.from, at, taken.type)) return;
+      if (!taken.started) pull.begin(taken.part, taken.from, taken.turns);
+      taken.started = true;
+      return pull.move(...at);
+    }
+    if (!gizmo.dragging) {
+      if (taken.started) return this._let(); // what was dragged is gone
+      if (!far(taken.from, at, taken.type)) return;
+      if (!this._start()) return this._let();
+    }
+    gizmo.pull(...at);
+  }
+
+  /** The press has become a drag. @returns {boolean} whether there is still something to drag */
+  _start() {
+    const { actor, gizmo } = this.viewport;
+    const { key, from, shift } = this.taken;
+    const handle = actor?.handles.all.get(key);
+    if (!handle?.enabled) return false;
+    if (gizmo.active !== key) this.viewport.take(handle);
+    this.taken.started = gizmo.grab(...from, shift);
+    return this.taken.started;
+  }
+
+  _release(event) {
+    if (this.taken?.pointer !== event.pointerId) return;
+    if (this.taken.part) this.viewport.pull.end();
+    else if (this.taken.started) this.viewport.gizmo.drop();
+    this._let();
+  }
+
+  /** The press is over, or was none of this. */
+  _let() {
+    const { gizmo, stage, view } = this.viewport;
+    this.taken = null;
+    view.controls.enableRotate = view.controls.enablePan = true;
+    gizmo.controls.enabled = true;
+    stage.canvas.style.cursor = "";
+  }
+
+  _at(event) {
+    const box = this.viewport.stage.canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  dispose() {
+    this._ends.abort();
+  }
+}

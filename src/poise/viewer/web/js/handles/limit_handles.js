@@ -1,0 +1,227 @@
+/** Handles on the drawn limit of the selected joint: the ends of a sector or track, the four sides of a cone. */
+
+import { toDegrees } from "poise/texts/figures.js";
+import { BufferGeometry, Color, Float32BufferAttribute, Points, PointsMaterial, Quaternion, Vector3 } from "three";
+
+const SIZE = 11; // pixels
+const REACH = { mouse: 10, pen: 14, touch: 24 }; // pixels beside a handle that still take it
+const STEPS = 160; // places that are tried about the one before
+const SPAN = 1.2; // [rad] or parts of the track to both sides
+const FULL = Math.PI;
+
+/**
+ * @typedef {object} End one number of a limit that can be dragged
+ * @property {string} name
+ * @property {number} value
+ * @property {[number, number]} within
+ * @property {(value: number) => Vector3} at where it is drawn, in the frame of the limit
+ * @property {(value: number) => any} limit with another value
+ */
+
+export class LimitHandles {
+  /** @param {any} viewport */
+  constructor(viewport) {
+    this.viewport = viewport;
+    this.joint = null;
+    this.ends = [];
+    this.taken = null; // {end, moved}
+    this.geometry = new BufferGeometry();
+    this.material = new PointsMaterial({ size: SIZE, sizeAttenuation: false, depthTest: false, transparent: true });
+    this.points = new Points(this.geometry, this.material);
+    this.points.matrixAutoUpdate = false;
+    this.points.frustumCulled = false;
+    this.points.renderOrder = 5;
+    viewport.stage.front.add(this.points);
+    this._ends = new AbortController();
+    const { signal } = this._ends;
+    const on = (target, name, listener) => target.addEventListener(name, listener, { capture: true, signal });
+    // Before the canvas: neither camera nor gizmo hears of what is taken here.
+    on(viewport.container, "pointerdown", (event) => this._press(event));
+    on(viewport.container, "pointermove", (event) => this._hover(event));
+    on(window, "pointermove", (event) => this._move(event));
+    on(window, "pointerup", (event) => this._release(event));
+    on(window, "pointercancel", (event) => this._release(event));
+  }
+
+  /** @param {string|null} joint */
+  select(joint) {
+    this.joint = joint;
+    this.taken = null;
+    this.update();
+  }
+
+  /** The limit as the document has it now, drawn where the joint is. */
+  update() {
+    const { actor, state, show } = this.viewport;
+    const drawn = actor?.limits.shown.get(this.joint);
+    const limit = state?.limits?.[this.joint];
+    const able = drawn && limit && show.limits && this.viewport.told.onDrag;
+    if (!this.taken) this.ends = able ? endsOf(actor.figure.joints[drawn.row], limit, state.outlines[this.joint]) : [];
+    this.points.visible = this.ends.length > 0;
+    if (!this.points.visible) return;
+    if (drawn) this.points.matrix.copy(drawn.lines.matrix);
+    this.points.matrixWorldNeedsUpdate = true;
+    const places = this.ends.flatMap((end) => end.at(end.value).toArray());
+    this.geometry.setAttribute("position", new Float32BufferAttribute(places, 3));
+    this.material.color = new Color(this.viewport.palette.limit).lerp(new Color(0xffffff), 0.35);
+  }
+
+  /** Where an end would be drawn on the canvas. @returns {number[]} */
+  screen(end, value) {
+    return this.viewport.view.project(end.at(value).applyMatrix4(this.points.matrix).toArray());
+  }
+
+  _at(event) {
+    const box = this.viewport.stage.canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  _under(event) {
+    const [x, y] = this._at(event);
+    let best = { end: null, gap: REACH[event.pointerType] ?? REACH.mouse };
+    this.viewport.view.refresh();
+    for (const end of this.ends) {
+      const [sx, sy, ahead] = this.screen(end, end.value);
+      const gap = Math.hypot(sx - x, sy - y);
+      if (ahead > 0 && gap < best.gap) best = { end, gap };
+    }
+    const screen = (point) => this.viewport.view.project(point);
+    const nearer = best.end && this.viewport.actor.handles.nearest(screen, x, y, best.gap);
+    return nearer ? null : best.end; // a target there is meant
+  }
+
+  _press(event) {
+    if (event.button !== 0 || !event.isPrimary || event.target !== this.viewport.stage.canvas) return;
+    const end = this._under(event);
+    if (!end) return;
+    event.stopImmediatePropagation(); // nor does what would drag the figure (grab.js)
+    event.preventDefault();
+    this.taken = { end, told: false, pointer: event.pointerId };
+    this._say(event);
+  }
+
+  _hover(event) {
+    if (this.taken || event.buttons || event.target !== this.viewport.stage.canvas) return;
+    const end = this.ends.length ? this._under(event) : null;
+    if (!end) return;
+    event.stopPropagation();
+    this.viewport.stage.canvas.style.cursor = "grab";
+    this.viewport.label.show(words(end), ...this._at(event), this.viewport.stage.extent()[0]);
+  }
+
+  _move(event) {
+    if (this.taken?.pointer !== event.pointerId) return;
+    event.stopPropagation();
+    const { end } = this.taken;
+    const value = this._nearest(end, ...this._at(event));
+    if (value !== end.value) {
+      end.value = value;
+      this._tell(this.taken.told ? "move" : "start");
+      this.taken.told = true;
+    }
+    this._say(event);
+    this.update();
+    this.viewport.stage.invalidate();
+  }
+
+  /** The value whose place on the screen is nearest to the pointer; of a place behind and one in front the nearer value. */
+  _nearest(end, x, y) {
+    const [low, high] = end.within;
+    let best = { value: end.value, score: Infinity };
+    for (let i = -STEPS; i <= STEPS; i++) {
+      const value = Math.min(Math.max(end.value + (end.span * i) / STEPS, low), high);
+      const [sx, sy] = this.screen(end, value);
+      const score = Math.hypot(sx - x, sy - y) + (6 * Math.abs(i)) / STEPS;
+      if (score < best.score) best = { value, score };
+    }
+    return best.value;
+  }
+
+  _release(event) {
+    if (this.taken?.pointer !== event.pointerId) return;
+    event.stopPropagation();
+    if (this.taken.told) this._tell("end");
+    this.taken = null;
+    this.viewport.label.show(null);
+    this.update();
+    this.viewport.stage.invalidate();
+  }
+
+  _tell(phase) {
+    const { end } = this.taken;
+    this.viewport.told.onDrag({ what: "limit", joint: this.joint, limit: end.limit(end.value), phase });
+  }
+
+  _say(event) {
+    this.viewport.label.show(words(this.taken.end), ...this._at(event), this.viewport.stage.extent()[0]);
+  }
+
+  dispose() {
+    this._ends.abort();
+    this.geometry.dispose();
+    this.material.dispose();
+    this.points.removeFromParent();
+  }
+}
+
+function words({ name, value, unit }) {
+  return unit === "deg" ? `${name} ${toDegrees(value).toFixed(1)} deg` : `${name} ${value.toPrecision(4)}`;
+}
+
+/** @returns {any[]} what of a limit can be dragged */
+function endsOf(joint, limit, outline) {
+  if (!outline?.length) return [];
+  if (joint.kind === "slide") return trackEnds(joint, limit);
+  if (limit.type === "range") return sectorEnds(limit.axis ?? joint.axis, limit, outline[0]);
+  return limit.type === "swing_twist" ? coneEnds(limit, outline[0]) : [];
+}
+
+/** Low and high of a range, at the corners of its sector. */
+function sectorEnds(axis, limit, sector) {
+  const about = new Vector3(...axis).normalize();
+  const first = new Vector3(...sector[1]);
+  const at = (value) => first.clone().applyAxisAngle(about, value - limit.low);
+  return pair(limit, at, { unit: "deg", span: SPAN, least: -2 * FULL, most: 2 * FULL });
+}
+
+/** Low and high of a slide, at the ends of its track. */
+function trackEnds(joint, limit) {
+  const along = new Vector3(...joint.axis).normalize();
+  const at = (value) => along.clone().multiplyScalar(value);
+  const span = Math.max(limit.high - limit.low, 1e-6);
+  return pair(limit, at, { unit: "", span, least: -Infinity, most: Infinity });
+}
+
+function pair(limit, at, { unit, span, least, most }) {
+  const end = (name, within) => ({
+    name,
+    value: limit[name],
+    within,
+    at,
+    unit,
+    span,
+    limit: (v) => ({ ...limit, [name]: v }),
+  });
+  return [end("low", [least, limit.high]), end("high", [limit.low, most])];
+}
+
+/** The sides of a cone, where its rim crosses the two swing axes. */
+function coneEnds(limit, rim) {
+  const [a, b] = limit.swing_axes.map((axis) => new Vector3(...axis));
+  const bone = new Vector3(...rim[0]).applyQuaternion(new Quaternion().setFromAxisAngle(a, -limit.swing[0][1]));
+  const side = (which, k) => {
+    const axis = [a, b][which];
+    const value = limit.swing[which][k];
+    const swing = (v) => limit.swing.map((ends, i) => (i === which ? ends.map((end, j) => (j === k ? v : end)) : ends));
+    return {
+      name: `swing ${which + 1} ${k ? "high" : "low"}`,
+      value,
+      within: k ? [0, FULL] : [-FULL, 0],
+      at: (v) => bone.clone().applyAxisAngle(axis, v),
+      unit: "deg",
+      span: SPAN,
+      limit: (v) => ({ ...limit, swing: swing(v) }),
+    };
+  };
+  return [side(0, 1), side(1, 1), side(0, 0), side(1, 0)];
+}

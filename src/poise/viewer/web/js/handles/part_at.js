@@ -1,0 +1,87 @@
+/** Which part of the figure is under a point of the canvas: a bone, or the skin and the joint that it follows there. */
+
+import { widthOf } from "poise/figure/bones.js";
+
+const BESIDE = 7; // pixels beside a bone that still hit it, where no skin is hit
+const ON = 1; // pixels beside it, where skin is seen there
+const IN_FRONT = 40; // pixels that a figure's size nearer to the camera is worth
+const RING = 8; // places around the point that are tried where it misses the skin itself
+
+/**
+ * @typedef {object} Part
+ * @property {number} row of the joint
+ * @property {number} character
+ * @property {number[]} point where, in rig coordinates
+ */
+
+/**
+ * @param {import("poise/stage/viewport.js").Viewport} viewport
+ * @param {number} x pixels on the canvas
+ * @param {number} y
+ * @param {number} [around] pixels beside the skin that still hit it: a finger is no point
+ * @returns {Part|null}
+ */
+export function partAt({ actor, view, show }, x, y, around = 0) {
+  if (!actor?.figure.ready) return null;
+  view.refresh();
+  const screen = (point) => view.project(point);
+  const bone = show.bones ? boneAt(actor.bones, screen, x, y) : null;
+  const skin = skinAt(actor, view, x, y, around);
+  if (bone === null || skin === null) return bone ?? skin;
+  const over = show.through || show.skinOpacity < 1;
+  return over || (bone.beside <= ON && bone.ahead < skin.ahead) ? bone : skin;
+}
+
+/** The bone that is nearest on the screen, so that thin bones are as easy to hit as thick ones. */
+function boneAt({ figure, struts }, screen, x, y) {
+  let best = null;
+  const meet = (row, character, from, to, width) => {
+    const [head, tail] = [screen(from), screen(to)];
+    if (head[2] <= 0 || tail[2] <= 0) return; // behind the camera
+    const { gap, share } = gapTo(x, y, head, tail);
+    const beside = Math.max(gap - width * head[3], 0);
+    if (beside > BESIDE) return;
+    const ahead = head[2] + share * (tail[2] - head[2]);
+    const point = from.map((value, k) => value + share * (to[k] - value));
+    const score = beside + IN_FRONT * ahead; // a bone in front wins over one far behind that is a little nearer
+    if (best === null || score < best.score) best = { row, character, point, beside, ahead, score };
+  };
+  for (let c = 0; c < figure.characters; c++) {
+    figure.joints.forEach((joint, row) => {
+      if (joint.shown) meet(row, c, figure.position(row, c), figure.tail(row, c), widthOf(joint, figure.size));
+    });
+    for (const { parent, child, whole, width } of struts) {
+      meet(parent, c, whole ? figure.position(parent, c) : figure.tail(parent, c), figure.position(child, c), width);
+    }
+  }
+  return best;
+}
+
+/** The skin at a point, or where a point around it meets the skin. */
+function skinAt({ figure, skin, surface }, view, x, y, around) {
+  if (!skin.group.visible || !skin.hasMeshes) return null;
+  let hit = surface.hit(view.ray(x, y));
+  for (let k = 0; around > 0 && hit === null && k < RING; k++) {
+    const angle = (2 * Math.PI * k) / RING;
+    hit = surface.hit(view.ray(x + around * Math.cos(angle), y + around * Math.sin(angle)));
+  }
+  if (hit === null || hit.row < 0) return null;
+  const point = hit.point.multiplyScalar(figure.size).toArray();
+  return { row: shownRow(figure, hit.row), character: hit.character, point, ahead: view.project(point)[2] };
+}
+
+/** The nearest joint upwards that is a bone; where none is, the joint itself. @param {number} row */
+function shownRow(figure, row) {
+  let up = row;
+  while (up >= 0 && !figure.joints[up].shown) up = figure.joints[up].parent;
+  return up >= 0 ? up : row;
+}
+
+/** Distance of a point from a line on the screen, and where along it. */
+function gapTo(x, y, head, tail) {
+  const [across, down] = [tail[0] - head[0], tail[1] - head[1]];
+  const squared = across * across + down * down;
+  const along = squared > 0 ? ((x - head[0]) * across + (y - head[1]) * down) / squared : 0;
+  const share = Math.min(Math.max(along, 0), 1);
+  return { gap: Math.hypot(x - head[0] - share * across, y - head[1] - share * down), share };
+}

@@ -1,0 +1,97 @@
+/** What a click and a hovering pointer do: the mark or joint under them, and its name beside it. */
+
+import { partAt } from "poise/handles/part_at.js";
+import { Pointer, reachOf } from "poise/handles/pointer.js";
+
+const PINNED = /^(left|right)(Hand|Foot)$/; // roles that a click pins
+const AROUND = { mouse: 2, pen: 4, touch: 10 }; // pixels beside the skin where a click still hits it
+
+export class Picking {
+  /** @param {import("poise/stage/viewport.js").Viewport} viewport */
+  constructor(viewport) {
+    this.viewport = viewport;
+    const { gizmo, stage } = viewport;
+    this.pointer = new Pointer(stage.canvas, {
+      isBusy: () => gizmo.hovered || gizmo.dragging,
+      onPress: () => this._point(-1, null, 0, 0, stage.canvas.style.cursor),
+      onDouble: (x, y, type) => this._double(x, y, type),
+      onClick: (x, y, type, busy) => this._click(x, y, type, busy),
+      onHover: (x, y) => this._hover(x, y),
+      onLeave: () => this._point(-1, null, 0, 0),
+    });
+  }
+
+  /** Everything is framed, unless a part is clicked twice in a row. */
+  _double(x, y, type) {
+    if (this.viewport.pull.ready && partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse)) {
+      this._click(x, y, type, false);
+    } else this.viewport.frameAll();
+  }
+
+  /** A part of a whole body is selected; a hand or foot is pinned, or let go. @returns {boolean} whether there is one */
+  _clickPart(x, y, type) {
+    const { actor, pull, told } = this.viewport;
+    const part = pull.ready ? partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse) : null;
+    if (part === null) return false;
+    const { joints } = actor.figure;
+    const owner = joints[joints[part.row].part];
+    told.onSelect(joints[part.row].name);
+    if (PINNED.test(owner.role ?? "")) told.onPin?.(owner.name);
+    return true;
+  }
+
+  /**
+   * A handle under the pointer gets the gizmo, also one that the gizmo lies over; a pin, a bone or the skin selects its
+   * joint, and empty space unselects.
+   */
+  _click(x, y, type, busy) {
+    const { actor, gizmo, told } = this.viewport;
+    if (!actor || (!busy && this._clickPart(x, y, type))) return;
+    const handle = this._handleAt(x, y, type, gizmo.active) ?? (busy ? null : this._handleAt(x, y, type));
+    if (handle && handle.what !== "pin" && told.onDrag) return this.viewport.take(handle);
+    const part = partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse);
+    const joint = handle?.tip ?? (part && actor.figure.joints[part.row].name);
+    if (joint !== null || !busy) told.onSelect(joint);
+  }
+
+  _handleAt(x, y, type, except = null) {
+    const { actor, view } = this.viewport;
+    view.refresh();
+    const near = actor.handles.nearest((point) => view.project(point), x, y, reachOf(type), except);
+    return near && actor.handles.all.get(near.key);
+  }
+
+  _hover(x, y) {
+    const { actor, gizmo, grab, pull } = this.viewport;
+    if (!actor) return;
+    const pulled = pull.ready && !gizmo.hovered ? partAt(this.viewport, x, y) : null;
+    const handle = pulled ? null : this._handleAt(x, y, "mouse");
+    const part = pulled ?? (handle || gizmo.hovered ? null : partAt(this.viewport, x, y));
+    const row = part?.row ?? -1;
+    const text = handle ? `${handle.id}: ${handle.what}` : (actor.figure.joints[row]?.name ?? null);
+    const held = pulled ?? (handle ? grab.under(x, y, "mouse") : grab.limbOf(part));
+    this._point(row, text, x, y, text === null ? "" : held ? "grab" : "pointer");
+  }
+
+  /**
+   * Show what is pointed at.
+   * @param {number} row of the joint, -1: none
+   * @param {string|null} text
+   * @param {number} x pixels on the canvas
+   * @param {number} y
+   * @param {string} [cursor]
+   */
+  _point(row, text, x, y, cursor = "") {
+    const { actor, label, stage } = this.viewport;
+    label.show(text, x, y, stage.extent()[0]);
+    stage.canvas.style.cursor = cursor;
+    if (!actor || row === actor.hovered) return;
+    actor.hovered = row;
+    actor.paintBones();
+    stage.invalidate();
+  }
+
+  dispose() {
+    this.pointer.dispose();
+  }
+}

@@ -1,0 +1,67 @@
+/** Dashed lines from the pole handles to the joints they pull: the middle ones of their chains. */
+
+import { BufferAttribute, BufferGeometry, Group, Line, LineDashedMaterial } from "three";
+
+export class Poles {
+  /** @param {import("poise/figure/figure.js").Figure} figure @param {import("poise/handles/handles.js").Handles} handles */
+  constructor(figure, handles) {
+    this.figure = figure;
+    this.handles = handles;
+    this.group = new Group();
+    this.material = new LineDashedMaterial({ dashSize: 0.02 * figure.size, gapSize: 0.015 * figure.size });
+    this.lines = []; // {row, key, line}
+  }
+
+  /** @param {import("poise/stage/palette.js").Palette} palette */
+  setPalette(palette) {
+    this.material.color.setHex(palette.pole);
+  }
+
+  /** @param {{id: string, pole: number[]|null, enabled: boolean, joints: string[]}[]} chains */
+  set(chains) {
+    this._clear();
+    for (const chain of chains.filter(({ pole, enabled }) => pole && enabled)) {
+      const row = middleOf(this.figure, chain.joints);
+      if (row === undefined) continue;
+      const points = new BufferAttribute(new Float32Array(6), 3);
+      const line = new Line(new BufferGeometry().setAttribute("position", points), this.material);
+      line.frustumCulled = false;
+      this.group.add(line);
+      this.lines.push({ row, key: `pole:${chain.id}`, line });
+    }
+  }
+
+  /** Bring the lines to where joints and handles are now; called before each drawing. */
+  update() {
+    for (const { row, key, line } of this.lines) {
+      const handle = this.handles.all.get(key);
+      const points = line.geometry.attributes.position;
+      if (!handle || !this.figure.ready) continue;
+      points.array.set(this.figure.position(row));
+      points.array.set(handle.object.position.toArray(), 3);
+      points.needsUpdate = true;
+      line.computeLineDistances();
+    }
+  }
+
+  _clear() {
+    for (const { line } of this.lines) {
+      line.removeFromParent();
+      line.geometry.dispose();
+    }
+    this.lines = [];
+  }
+
+  dispose() {
+    this._clear();
+    this.material.dispose();
+    this.group.removeFromParent();
+  }
+}
+
+/** The joint that a pole pulls: the one in the middle of those that move. */
+function middleOf(figure, names) {
+  const rows = names.slice(0, -1).map((name) => figure.rows.get(name));
+  const moving = rows.filter((row) => row !== undefined && figure.joints[row].kind !== "fixed");
+  return moving[Math.floor(moving.length / 2)];
+}

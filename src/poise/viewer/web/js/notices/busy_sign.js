@@ -1,0 +1,34 @@
+/** A solve that takes long: what goes on, under the answer that it will replace, and a button that gives it up. */
+
+import { element } from "poise/widgets/element.js";
+
+/**
+ * @param {import("poise/state/store.js").Store} store
+ * @param {() => void} cancel
+ * @returns {{whole: HTMLElement, forget: () => void}} forget: to be told no more
+ */
+export function busySign(store, cancel) {
+  const text = element("span", {});
+  const bar = element("progress", { "aria-label": "Solving" });
+  const give = {
+    type: "button",
+    "data-testid": "cancel",
+    title: "Give it up: the answer before stays",
+    onclick: cancel,
+  };
+  const whole = element(
+    "div",
+    { class: "busy-sign", role: "status", "data-testid": "busy-sign", hidden: true },
+    bar,
+    text,
+    element("button", give, "Cancel"),
+  );
+  const forget = store.on(["busy", "connection"], () => {
+    const busy = store.get("busy");
+    const waits = busy?.cancel === true && store.get("connection") === "open";
+    whole.hidden = !waits;
+    text.textContent = waits ? busy.text : "";
+    document.body.classList.toggle("waiting", waits && store.get("answer") !== null); // what is shown is the one before
+  });
+  return { whole, forget };
+}

@@ -1,0 +1,57 @@
+/** What Poise has to say: a strip of errors and notes that goes away by itself, and the busy indicator. */
+
+import { element } from "poise/widgets/element.js";
+
+const SHOWN = 8000; // [ms]
+const MOST = 3; // older ones make room
+
+export class Messages {
+  /** @param {HTMLElement} place */
+  constructor(place) {
+    this.place = place;
+  }
+
+  /**
+   * @param {"error"|"note"|"done"} level
+   * @param {string} text
+   */
+  show(level, text) {
+    const same = [...this.place.children].find((child) => child.textContent === text);
+    same?.remove(); // the same sentence again is shown once, anew
+    const strip = element(
+      "button",
+      {
+        class: `message ${level}`,
+        type: "button",
+        "data-testid": "message",
+        "data-level": level,
+        role: level === "error" ? "alert" : "status",
+        title: "Click to dismiss",
+        onclick: () => strip.remove(),
+      },
+      text,
+    );
+    this.place.append(strip);
+    while (this.place.children.length > MOST) this.place.firstElementChild?.remove();
+    setTimeout(() => strip.remove(), SHOWN);
+  }
+}
+
+/**
+ * What is being worked on, with the share done where it is known.
+ *
+ * @param {import("poise/state/store.js").Store} store
+ * @returns {HTMLElement}
+ */
+export function busyIndicator(store) {
+  const text = element("span", { class: "busy-text" });
+  const bar = element("progress", { max: 1, "aria-label": "Progress" });
+  const whole = element("div", { class: "busy", role: "status", "data-testid": "busy", hidden: true }, bar, text);
+  store.on("busy", (busy) => {
+    whole.hidden = !busy?.text || busy.cancel === true; // of a solve the view says it itself
+    text.textContent = busy?.text ?? "";
+    if (busy?.share === null || busy?.share === undefined) bar.removeAttribute("value");
+    else bar.value = busy.share;
+  });
+  return whole;
+}

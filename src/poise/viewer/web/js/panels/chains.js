@@ -1,0 +1,191 @@
+/** The chains: what each wants, how much, and from which joint; new ones by picking root and tip. */
+
+import { KINDS, newChain } from "poise/panels/new_chain.js";
+import { shortener } from "poise/texts/names.js";
+import { chainColour } from "poise/widgets/colours.js";
+import { element, setOptions } from "poise/widgets/element.js";
+import { line, numberField, segments, showNumber, tick } from "poise/widgets/fields.js";
+import { icon } from "poise/widgets/icons.js";
+
+const SCOPES = [
+  { value: "body", text: "Whole body", testid: "scope-body", title: "Any part: the whole body follows, feet stay" },
+  { value: "limbs", text: "Limbs", testid: "scope-limbs", title: "Hands and feet: arms and legs alone follow" },
+  { value: "chains", text: "Chains", testid: "scope-chains", title: "The chains below, as you choose them" },
+];
+const PULLS = new Set(["position", "place"]); // kinds of chains whose pull is shown
+const POLE_AWAY = 0.35; // of the figure's size: far enough to be seen beside the knee
+
+/**
+ * @param {import("poise/commands/commands.js").Page} page
+ * @returns {HTMLElement}
+ */
+export function chainsPanel(page) {
+  const { store } = page;
+  const list = element("ul", { class: "chains" });
+  const none = element("p", { class: "hint" }, "No chain yet. Pick a tip, the joint that shall reach, and add it.");
+  /** @type {Map<string, {whole: HTMLElement, show: (chain: any, index: number) => void}>} */
+  const items = new Map();
+  let known = null; // ids of the chains before
+  store.on("state", ({ chains, scope }) => {
+    const added = known && chains.filter(({ id }) => !known.has(id));
+    const one = added?.length === 1 && chains.length === known.size + 1 && added[0].kind !== "pin" ? added[0].id : null;
+    const there = new Set(chains.map((chain) => chain.id));
+    for (const [id, item] of items) {
+      if (there.has(id)) continue;
+      item.whole.remove();
+      items.delete(id);
+    }
+    chains.forEach((chain, i) => {
+      if (!items.has(chain.id)) items.set(chain.id, chainItem(page, chain.id));
+      const item = items.get(chain.id);
+      if (item && list.children[i] !== item.whole) list.insertBefore(item.whole, list.children[i] ?? null);
+      item?.show(chain, i);
+    });
+    none.hidden = chains.length > 0;
+    known = there;
+    const first = scope === "body" ? null : (firstDragged(chains)?.id ?? null);
+    const active = one ?? (there.has(store.get("active")) ? store.get("active") : first);
+    if (active !== store.get("active")) store.set("active", active);
+  });
+  store.on("model", () => {
+    known = null;
+    store.set("active", null); // another rig may have a chain of the same name
+  });
+  store.on("active", (active) => items.forEach((item, id) => item.whole.classList.toggle("active", id === active)));
+  return element("div", {}, scopeChoice(page), newChain(page), none, list);
+}
+
+/** What a drag on the figure moves. */
+function scopeChoice({ store, send }) {
+  const { whole, show } = segments("What a drag on the figure moves", SCOPES, (value) => send({ do: "scope", value }));
+  store.on("state", ({ scope }) => show(scope));
+  return whole;
+}
+
+function firstDragged(chains) {
+  return chains.find((chain) => chain.enabled && chain.kind !== "pin") ?? chains[0];
+}
+
+function chainItem(page, id) {
+  const { store, send } = page;
+  const change = (what) => send({ do: "chain_change", chain: id, ...what });
+  const test = (what) => `chain-${id}-${what}`;
+  const on = tick({ "data-testid": test("enabled"), title: "Is solved for" }, (enabled) => change({ enabled }));
+  const dot = element("span", { class: "chain-dot" });
+  const name = element("button", { type: "button", class: "chain-name", onclick: () => choose(page, id) });
+  const remove = element(
+    "button",
+    {
+      type: "button",
+      class: "small",
+      title: "Remove this chain",
+      "aria-label": "Remove this chain",
+      "data-testid": test("remove"),
+      onclick: () => send({ do: "chain_remove", chain: id }),
+    },
+    icon("close"),
+  );
+  const kind = element("select", {
+    "data-testid": test("kind"),
+    title: "What is wanted",
+    "aria-label": "Kind",
+    onchange: () => change({ kind: kind.value }),
+  });
+  setOptions(kind, KINDS);
+  const weight = numberField(
+    {
+      min: 0,
+      required: true,
+      "data-testid": test("weight"),
+      "aria-label": "Weight",
+      title: "Weight: how much this counts beside the others",
+    },
+    (value) => change({ weight: value }),
+  );
+  const pole = tick({ "data-testid": test("pole") }, (wanted) => setPole(page, id, wanted));
+  const ground = tick({ "data-testid": test("ground") }, (wanted) => change({ ground: wanted }));
+  const pull = element("input", {
+    type: "range",
+    min: 0,
+    max: 1,
+    step: 0.05,
+    "data-testid": test("pull"),
+    onchange: () => change({ pull: Number(pull.value) }),
+  });
+  const share = line("Pull", pull, "How far it takes hips and other limbs along: its own limb alone, or everything");
+  const whole = element(
+    "li",
+    { class: "chain", "data-testid": `chain-${id}` },
+    element("div", { class: "chain-line" }, on, dot, name, weight, remove),
+    element(
+      "div",
+      { class: "chain-line second" },
+      kind,
+      check("pole", pole, "A point that the knee or elbow stays on the side of"),
+      check("ground", ground, "The target stays on the ground"),
+    ),
+    share,
+  );
+  const show = (chain, index) => {
+    on.checked = chain.enabled;
+    dot.style.backgroundColor = chainColour(index);
+    const short = shortener(store.get("model")?.message.joints ?? []);
+    const tip = short(chain.tip);
+    const note = chain.kind === "pin" ? " pinned" : ` from ${short(chain.root ?? chain.joints[0])}`;
+    const named = chain.id === chain.tip ? [tip] : [short(chain.id), element("span", { class: "unit" }, ` ${tip}`)];
+    name.replaceChildren(...named, element("span", { class: "unit" }, note));
+    name.title = `${chain.id}: ${chain.joints.join(" → ")}`;
+    kind.value = chain.kind;
+    showNumber(weight, chain.weight, 3);
+    pull.value = String(chain.pull);
+    share.hidden = store.get("state")?.scope !== "body" || !PULLS.has(chain.kind);
+    pole.checked = chain.pole !== null;
+    pole.disabled = chain.joints.length < 3 && chain.pole === null;
+    ground.checked = chain.ground && !chain.relative_to;
+    ground.disabled = Boolean(chain.relative_to); // its target goes along with a joint
+    whole.classList.toggle("off", !chain.enabled);
+    whole.classList.toggle("active", store.get("active") === id);
+  };
+  return { whole, show };
+}
+
+function check(text, box, title) {
+  return element("label", { class: "check", title }, box, text);
+}
+
+/** The chain whose target the numbers and the gizmo are of; its tip is selected. */
+function choose({ store, commands }, id) {
+  commands.select(store.get("state").chains.find((chain) => chain.id === id).tip);
+  store.set("active", id); // last: another chain may have the same tip
+}
+
+/** A new pole stands beside the middle joint, on the side to which the chain bends now. */
+function setPole(page, id, wanted) {
+  const { store, drags } = page;
+  const chain = store.get("state").chains.find((each) => each.id === id);
+  drags.place({ do: "pole", chain: id, position: wanted ? poleBeside(page, chain) : null });
+}
+
+function poleBeside(page, chain) {
+  const { message } = page.store.get("model");
+  const at = (name) => page.views.viewports[0].jointPosition(message.joints.findIndex((joint) => joint.name === name));
+  const [first, middle, last] = [0, chain.joints.length >> 1, chain.joints.length - 1].map((i) => at(chain.joints[i]));
+  const along = last.map((x, i) => x - first[i]);
+  const out = middle.map((x, i) => x - first[i]);
+  const share = dot(out, along) / (dot(along, along) || 1);
+  let side = out.map((x, i) => x - share * along[i]);
+  if (Math.hypot(...side) < 1e-3 * message.size) side = across(along, message.up); // straight: any side will do
+  const length = Math.hypot(...side) || 1;
+  return middle.map((x, i) => x + (POLE_AWAY * message.size * side[i]) / length);
+}
+
+function across(along, up) {
+  const [x, y, z] = along;
+  const [ux, uy, uz] = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] }[up];
+  const side = [uy * z - uz * y, uz * x - ux * z, ux * y - uy * x];
+  return Math.hypot(...side) > 1e-9 ? side : [uz, ux, uy];
+}
+
+function dot(a, b) {
+  return a.reduce((sum, x, i) => sum + x * b[i], 0);
+}

@@ -1,0 +1,162 @@
+/** The error after each iteration on a logarithmic axis: the method of A, and of B beside it. */
+
+import { VIEW_COLOURS } from "poise/widgets/colours.js";
+import { element } from "poise/widgets/element.js";
+import uPlot from "uplot";
+
+const SMALLEST = 1e-16; // an error of zero has no place on a logarithmic axis: it is drawn here
+const TALL = 168; // [px]
+const LOW = 118; // [px] in a low window, where it shall not take the room of what it is about
+const LOW_WINDOW = 720; // [px]
+const FEW = 30; // iterations that get a dot each
+const MOST_POWERS = 7; // lines across the chart
+
+export class Chart {
+  /** @param {import("poise/state/store.js").Store} store */
+  constructor(store) {
+    this.store = store;
+    /** @type {any} */
+    this.plot = null;
+    this.drawn = 0; // views in the chart as it is
+    /** @type {(number[]|null)[]} the last curve of each view */
+    this.kept = [];
+    this.methods = ""; // what they were solved with
+    this.place = element("div", { class: "chart", "data-testid": "chart", role: "img" });
+    this.empty = element("p", { class: "hint" });
+    this.whole = element("div", { class: "chart-panel" }, this.empty, this.place);
+    store.on("answer", () => this.draw());
+    store.on("theme", () => this.rebuild());
+    new ResizeObserver(() => this.resize()).observe(this.whole);
+    window.addEventListener("resize", () => this.resize());
+  }
+
+  /** The newest curves, or why there are none. A solve that had nothing to do leaves the last curve in sight. */
+  draw() {
+    const { answer, methods } = this.now();
+    if (methods !== this.methods) this.kept = [];
+    this.methods = methods;
+    const views = answer?.views ?? [];
+    views.forEach((view, i) => {
+      if (view.errors?.length !== 1) this.kept[i] = view.errors?.some((error) => error > 0) ? view.errors : null;
+    });
+    const curves = views.map((_view, i) => this.kept[i] ?? []);
+    const any = curves.some((errors) => errors.length > 0);
+    this.place.hidden = !any;
+    this.empty.hidden = any;
+    this.empty.textContent =
+      views.find((view) => view.note)?.note ?? "The error after each iteration appears here while a target is dragged.";
+    if (!any || this.whole.clientWidth === 0) return;
+    const data = table(curves);
+    this.place.setAttribute("aria-label", described(curves));
+    if (!this.plot || this.drawn !== views.length) this.build(data, views.length);
+    else this.plot.setData(data);
+    this.drawn = views.length;
+  }
+
+  now() {
+    const state = this.store.get("state");
+    const methods = state && JSON.stringify([state.solvers, state.mode, this.store.get("model")?.message.id]);
+    return { answer: this.store.get("answer"), methods };
+  }
+
+  build(data, count) {
+    this.plot?.destroy();
+    const [text, grid] = ["--text-faint", "--line"].map((name) => colourOf(this.whole, name));
+    const [lines, ticks] = [
+      { stroke: grid, width: 1 },
+      { stroke: grid, size: 4 },
+    ];
+    const axis = { stroke: text, grid: lines, ticks, font: "11px system-ui", gap: 2 };
+    const filter = wholePowers;
+    const powers = { filter, grid: { ...lines, filter }, ticks: { ...ticks, filter }, values: inWords };
+    const options = {
+      width: this.whole.clientWidth,
+      height: height(),
+      legend: { show: false },
+      cursor: { drag: { x: false, y: false }, points: { size: 5 } },
+      scales: { x: { time: false, range: (_plot, low, high) => [low, Math.max(high, low + 1)] }, y: { distr: 3 } },
+      axes: [
+        { ...axis, size: 26, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
+        { ...axis, ...powers, size: 42 },
+      ],
+      series: [
+        {},
+        ...Array.from({ length: count }, (_, view) => ({
+          stroke: VIEW_COLOURS[view],
+          width: 1.75,
+          points: { show: data[0].length < FEW, size: 4, fill: VIEW_COLOURS[view] },
+        })),
+      ],
+    };
+    this.place.replaceChildren();
+    this.plot = new uPlot(options, data, this.place);
+  }
+
+  /** Colours are read when the chart is made, so another theme needs another chart. */
+  rebuild() {
+    this.drawn = 0;
+    requestAnimationFrame(() => this.draw()); // after the style sheet has followed
+  }
+
+  resize() {
+    const width = this.whole.clientWidth;
+    if (!width) return;
+    if (this.plot) this.plot.setSize({ width, height: height() });
+    else this.draw();
+  }
+}
+
+function height() {
+  return innerHeight < LOW_WINDOW ? LOW : TALL;
+}
+
+/** Columns as uPlot has them: iterations, then the errors of each view, null where one was done earlier. */
+function table(curves) {
+  const longest = Math.max(...curves.map((errors) => errors.length));
+  const column = (errors) => Array.from({ length: longest }, (_, i) => (i < errors.length ? seen(errors[i]) : null));
+  return [Array.from({ length: longest }, (_, i) => i), ...curves.map(column)];
+}
+
+function seen(error) {
+  return Number.isFinite(error) ? Math.max(error, SMALLEST) : null;
+}
+
+/** Of the values of the axis only whole powers of ten, and of those so many that they can be read. */
+function wholePowers(_plot, splits) {
+  const exponents = splits.map((value) => wholeOrNull(Math.log10(value)));
+  const whole = exponents.filter((x) => x !== null);
+  const every = Math.ceil(whole.length / MOST_POWERS);
+  return splits.map((value, i) => (exponents[i] !== null && exponents[i] % every === 0 ? value : null));
+}
+
+function wholeOrNull(value) {
+  return Math.abs(value - Math.round(value)) < 1e-6 ? Math.round(value) : null;
+}
+
+function inWords(_plot, splits) {
+  return splits.map((value) => (value === null ? null : power(value)));
+}
+
+function power(value) {
+  const exponent = Math.round(Math.log10(value));
+  return Math.abs(exponent) <= 3 ? String(Number(value.toPrecision(1))) : `1e${exponent}`;
+}
+
+/** A canvas does not know the style sheet's variables: the colour that an element gets from one. */
+function colourOf(place, variable) {
+  const probe = element("span", { hidden: true });
+  probe.style.color = `var(${variable})`;
+  place.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+function described(curves) {
+  const said = curves.map((errors, i) => {
+    if (!errors.length) return `${"AB"[i]}: no curve`;
+    const [first, last] = [errors[0], errors[errors.length - 1]].map((error) => error.toExponential(1));
+    return `${"AB"[i]}: ${first} to ${last} in ${errors.length - 1} iterations`;
+  });
+  return `Error after each iteration. ${said.join("; ")}`;
+}

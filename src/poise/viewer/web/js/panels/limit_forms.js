@@ -1,0 +1,198 @@
+/** The fields of each kind of limit, and the way between what is typed (degrees, file units) and what is sent. */
+
+import { toDegrees, toRadians } from "poise/texts/figures.js";
+import { element, setOptions } from "poise/widgets/element.js";
+import { line, numberField, showNumber } from "poise/widgets/fields.js";
+import { Quaternion, Vector3 } from "three";
+
+const ORDERS = ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"];
+const BENT = 0.05; // sine of the angle from which a limb is bent
+const STRAIGHT = 0.99; // this near a coordinate axis it is meant
+const FULL = 180; // [deg] a swing of half a turn forbids nothing
+
+/**
+ * @typedef {object} Form
+ * @property {HTMLElement} whole
+ * @property {(limit: any) => void} show
+ * @property {() => any} read the limit as it is sent
+ * @property {() => string|null} problem what is typed that is no limit
+ *
+ * @typedef {{kind: string, bone: number[], A: number[]}} Joint
+ */
+
+/** Which limits a joint can have. */
+export const TYPES = {
+  hinge: [{ value: "range", text: "range" }],
+  slide: [{ value: "range", text: "range" }],
+  ball: [
+    { value: "hinge", text: "hinge with a range" },
+    { value: "swing_twist", text: "swing and twist" },
+    { value: "euler", text: "Euler ranges" },
+  ],
+  free: [],
+  fixed: [],
+};
+
+/** The type of the form that shows a limit: a range with an axis makes a hinge of a ball. */
+export function typeOf(limit) {
+  return limit?.type === "range" && limit.axis ? "hinge" : limit?.type;
+}
+
+/**
+ * @param {string} type one of TYPES
+ * @param {Joint} joint
+ * @param {Joint|null} parent
+ * @returns {Form}
+ */
+export function limitForm(type, joint, parent) {
+  const forms = { range: rangeForm, hinge: hingeForm, swing_twist: swingTwistForm, euler: eulerForm };
+  const { lines, show, read } = forms[type](joint, parent);
+  const whole = element("div", {}, ...lines.map((each) => each.whole));
+  const problem = () => lines.map((each) => each.problem()).find((text) => text !== null) ?? null;
+  return { whole, show, read, problem };
+}
+
+function rangeForm(joint) {
+  const scale = joint.kind === "slide" ? asItIs : degrees;
+  const ends = endsLine("Range", "limit", scale);
+  const show = (limit) => ends.show([limit?.low ?? null, limit?.high ?? null]);
+  const read = () => ({ type: "range", low: ends.read()[0], high: ends.read()[1], axis: null });
+  return { lines: [ends], show, read };
+}
+
+function hingeForm(joint, parent) {
+  const ends = endsLine("Range", "limit", degrees);
+  const axis = vectorLine("Axis", "limit-axis");
+  const show = (limit) => {
+    ends.show([limit?.low ?? null, limit?.high ?? null]);
+    axis.show(limit?.axis ?? hingeAxis(joint, parent));
+  };
+  const read = () => ({ type: "range", low: ends.read()[0], high: ends.read()[1], axis: axis.read() });
+  return { lines: [axis, ends], show, read };
+}
+
+function swingTwistForm(joint) {
+  const axis = vectorLine("Twist axis", "limit-axis");
+  const first = endsLine("Swing 1", "limit-swing-1", degrees);
+  const second = endsLine("Swing 2", "limit-swing-2", degrees);
+  const twist = endsLine("Twist", "limit-twist", degrees);
+  let across = null; // not edited here, and not lost either
+  const show = (limit) => {
+    across = limit?.across ?? null;
+    const [a, b] = swingSides(limit?.swing ?? toRadians(45));
+    axis.show(limit?.axis ?? alongBone(joint.bone));
+    first.show(a);
+    second.show(b);
+    twist.show(limit?.twist ?? [null, null]);
+  };
+  const half = ([low, high]) => [low ?? toRadians(-FULL), high ?? toRadians(FULL)];
+  const read = () => ({
+    type: "swing_twist",
+    axis: axis.read(),
+    across,
+    swing: [half(first.read()), half(second.read())],
+    twist: twist.read(),
+  });
+  return { lines: [axis, first, second, twist], show, read };
+}
+
+function eulerForm() {
+  const order = element("select", { "data-testid": "limit-order", "aria-label": "Order", onchange: () => rename() });
+  setOptions(
+    order,
+    ORDERS.map((each) => ({ value: each, text: each })),
+  );
+  const ends = [1, 2, 3].map((i) => endsLine("", `limit-${i}`, degrees));
+  const rename = () => ends.forEach((each, i) => (each.name.textContent = `About ${order.value[i].toLowerCase()}`));
+  const show = (limit) => {
+    order.value = limit?.order ?? "XYZ";
+    rename();
+    ends.forEach((each, i) => each.show(limit?.ranges[i] ?? [null, null]));
+  };
+  const read = () => ({ type: "euler", order: order.value, ranges: ends.map((each) => each.read()) });
+  const orderLine = { whole: line("Order", order), problem: () => null };
+  return { lines: [orderLine, ...ends], show, read };
+}
+
+// --- lines ---------------------------------------------------------------------------------------------------------
+
+const degrees = { shown: toDegrees, read: toRadians, unit: "deg" };
+const asItIs = { shown: (value) => value, read: (value) => value, unit: "" };
+
+/** Low and high; an empty one is no limit on that side. */
+function endsLine(text, testid, scale) {
+  const name = element("span", { class: "line-name" }, text);
+  const field = (end) =>
+    numberField(
+      {
+        placeholder: "none",
+        "data-testid": `${testid}-${end}`,
+        "aria-label": `${text || "Angle"} ${end}`,
+        title: scale.unit,
+      },
+      () => {},
+    );
+  const fields = [field("low"), field("high")];
+  const whole = element(
+    "div",
+    { class: "line" },
+    name,
+    element("span", { class: "pair" }, fields[0], "to", fields[1], element("span", { class: "unit" }, scale.unit)),
+  );
+  const show = (ends) => ends.forEach((end, i) => showNumber(fields[i], end === null ? null : scale.shown(end), 3));
+  const read = () => fields.map((each) => (each.value === "" ? null : scale.read(Number(each.value))));
+  const problem = () => {
+    if (fields.some((each) => each.validity.badInput)) return `${name.textContent}: both ends are numbers, or empty`;
+    const [low, high] = fields.map((each) => each.value);
+    if (low === "" || high === "" || Number(low) <= Number(high)) return null;
+    return `${name.textContent}: the low end, ${low} ${scale.unit}, is above the high end, ${high} ${scale.unit}`;
+  };
+  return { whole, name, show, read, problem };
+}
+
+function vectorLine(text, testid) {
+  const fields = ["x", "y", "z"].map((axis) =>
+    numberField(
+      { required: true, "data-testid": `${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis },
+      () => {},
+    ),
+  );
+  const whole = element("div", { class: "vector" }, element("span", { class: "line-name" }, text), ...fields);
+  const show = (values) => values.forEach((value, i) => showNumber(fields[i], value, 4));
+  const read = () => fields.map((each) => Number(each.value));
+  const problem = () => {
+    if (fields.some((each) => !each.validity.valid)) return `${text}: three numbers, x, y and z`;
+    return fields.every((each) => Number(each.value) === 0) ? `${text}: three zeros are no direction` : null;
+  };
+  return { whole, show, read, problem };
+}
+
+/** One half-angle, two, or two pairs: all as two pairs. */
+function swingSides(swing) {
+  const both = Array.isArray(swing) ? swing : [swing, swing];
+  return both.map((side) => (Array.isArray(side) ? side : [-side, side]));
+}
+
+/** The coordinate axis that a bone is most along. */
+function alongBone(bone) {
+  const sizes = bone.map(Math.abs);
+  return unit(sizes.indexOf(Math.max(...sizes)));
+}
+
+/** What a joint bends about if it is a hinge: across the plane in which its limb is bent, else across its bone. */
+function hingeAxis({ bone, A }, parent) {
+  const sizes = bone.map(Math.abs);
+  const across = unit(sizes.indexOf(Math.min(...sizes)));
+  const [w, ...turn] = A.slice(3);
+  const before = new Vector3(...(parent?.bone ?? [0, 0, 0])).applyQuaternion(new Quaternion(...turn, w).invert());
+  const own = new Vector3(...bone);
+  const normal = before.clone().cross(own);
+  if (normal.length() <= BENT * before.length() * own.length()) return across;
+  const found = normal.normalize().toArray();
+  const most = found.findIndex((value) => Math.abs(value) > STRAIGHT);
+  return most < 0 ? found : unit(most).map((value) => value * Math.sign(found[most]));
+}
+
+function unit(i) {
+  return [0, 1, 2].map((k) => (k === i ? 1 : 0));
+}

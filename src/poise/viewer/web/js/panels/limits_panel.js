@@ -1,0 +1,164 @@
+/** The selected bone: its value, whether it is at its limit, its limit to edit, and its pin. */
+
+import { pinned } from "poise/commands/commands.js";
+import { boneSlider } from "poise/panels/bone_slider.js";
+import { limitForm, TYPES, typeOf } from "poise/panels/limit_forms.js";
+import { short, toDegrees } from "poise/texts/figures.js";
+import { element, setOptions } from "poise/widgets/element.js";
+import { line, tick } from "poise/widgets/fields.js";
+import { icon } from "poise/widgets/icons.js";
+
+const ANSWERED = 3000; // [ms] an error this soon after Apply is about it
+
+export class LimitsPanel {
+  /**
+   * @param {import("poise/commands/commands.js").Page} page
+   * @param {Record<string, any>} commands
+   */
+  constructor(page, commands) {
+    this.page = page;
+    this.shown = ""; // what the form was filled with: it is not filled again while somebody types
+    this.form = null;
+    this.appliedAt = -Infinity;
+    this.people = tick({ "data-testid": "anatomical" }, (on) => page.send({ do: "anatomical", on }));
+    this.peopleLine = line("Anatomical limits", this.people);
+    this.none = element("p", { class: "hint" }, "Click a bone, here or in the view.");
+    this.name = element("span", { class: "bone-name" });
+    this.kind = element("span", { class: "unit" });
+    this.pin = element(
+      "button",
+      { type: "button", "data-testid": "pin", title: "Pin this joint where it is (P)", onclick: () => commands.pin() },
+      icon("pin"),
+      "Pin",
+    );
+    this.value = element("p", { class: "bone-value", "data-testid": "bone-value" });
+    this.type = element("select", {
+      "data-testid": "limit-type",
+      "aria-label": "Limit",
+      onchange: () => this.showForm(this.type.value, null),
+    });
+    this.place = element("div", { class: "limit-form" });
+    this.apply = element("button", { type: "submit", class: "primary", "data-testid": "limit-apply" }, "Apply");
+    this.remove = element(
+      "button",
+      { type: "button", "data-testid": "limit-remove", onclick: () => this.send(null) },
+      "Remove",
+    );
+    this.error = element("p", { class: "problem", role: "alert", "data-testid": "limit-error", hidden: true });
+    this.unlimited = element("p", { class: "hint" }, "A joint of this kind has no limit.");
+    this.limit = element(
+      "form",
+      { novalidate: true, onsubmit: (event) => this.submit(event) },
+      line("Limit", this.type),
+      this.place,
+      element("div", { class: "buttons" }, this.apply, this.remove),
+      this.error,
+    );
+    this.body = element(
+      "div",
+      { hidden: true },
+      element("div", { class: "bone-top" }, this.name, this.kind, this.pin),
+      this.value,
+      boneSlider(page),
+      this.unlimited,
+      this.limit,
+    );
+    this.whole = element("div", { class: "bone" }, this.peopleLine, this.none, this.body);
+    page.store.on("state", (state) => this.showPeople(state.anatomical));
+    page.store.on(["selected", "state", "model"], () => this.show());
+    page.store.on("answer", (answer) => this.showValue(answer));
+    page.store.on("message", (message) => this.showError(message));
+  }
+
+  get joint() {
+    const { store } = this.page;
+    return store.get("model")?.message.joints.find((joint) => joint.name === store.get("selected")) ?? null;
+  }
+
+  show() {
+    const { joint } = this;
+    const state = this.page.store.get("state");
+    this.none.hidden = joint !== null;
+    this.body.hidden = joint === null;
+    if (!joint || !state) return;
+    this.name.textContent = joint.name;
+    this.kind.textContent = joint.role ? `${joint.kind}, ${joint.role}` : joint.kind;
+    this.pin.setAttribute("aria-pressed", String(pinned(state, joint.name)));
+    const limit = state.limits[joint.name] ?? null;
+    const filling = JSON.stringify([joint.name, joint.kind, limit]);
+    if (filling === this.shown) return;
+    this.shown = filling;
+    this.fill(joint, limit);
+    this.showValue(this.page.store.get("answer"));
+  }
+
+  showPeople({ on, why }) {
+    this.people.checked = on;
+    this.people.disabled = why !== null;
+    this.peopleLine.title = why ?? "Joints without a limit get that of people: knees bend backward";
+  }
+
+  fill(joint, limit) {
+    const types = TYPES[joint.kind] ?? [];
+    this.limit.hidden = types.length === 0;
+    this.unlimited.hidden = types.length > 0;
+    this.error.hidden = true;
+    if (!types.length) return;
+    setOptions(this.type, [{ value: "none", text: "none" }, ...types]);
+    this.type.value = typeOf(limit) ?? "none";
+    this.remove.disabled = limit === null;
+    this.showForm(this.type.value, limit);
+  }
+
+  showForm(type, limit) {
+    const { joint } = this;
+    const { joints } = this.page.store.get("model").message;
+    this.form = type === "none" ? null : limitForm(type, joint, joints[joint.parent] ?? null);
+    this.form?.show(limit);
+    this.place.replaceChildren(...(this.form ? [this.form.whole] : []));
+    this.apply.disabled = !this.form && this.remove.disabled;
+    this.error.hidden = true;
+  }
+
+  showValue(answer) {
+    const { joint } = this;
+    if (!joint || !answer) return;
+    const at = answer.views[0]?.at_limit.includes(joint.name) === true;
+    const own = answer.selected?.joint === joint.name ? standsAt(joint, answer.selected) : "";
+    const words = [own, at ? "at its limit" : ""].filter(Boolean).join(", ");
+    this.value.textContent = words && answer.views.length > 1 ? `in view A ${words}` : words;
+    this.value.title = own ? `q: ${answer.selected.values.join(", ")}` : ""; // with all digits
+    this.value.classList.toggle("at-limit", at);
+  }
+
+  submit(event) {
+    event.preventDefault();
+    const problem = this.form?.problem() ?? null;
+    if (problem === null) this.send(this.form?.read() ?? null);
+    else this.complain(problem);
+  }
+
+  send(limit) {
+    this.error.hidden = true;
+    this.appliedAt = performance.now();
+    this.page.send({ do: "limit", joint: this.joint.name, limit });
+  }
+
+  showError({ level, text }) {
+    if (level === "error" && performance.now() - this.appliedAt < ANSWERED) this.complain(text);
+  }
+
+  complain(text) {
+    this.error.textContent = text;
+    this.error.hidden = false;
+  }
+}
+
+/** What a joint stands at, in degrees or file units. */
+function standsAt(joint, { values }) {
+  if (joint.kind === "hinge") return `at ${toDegrees(values[0]).toFixed(1)}°`;
+  if (joint.kind === "slide") return `at ${short(values[0], 4)}`;
+  if (joint.kind === "fixed") return "";
+  const w = Math.min(1, Math.abs(values[joint.kind === "free" ? 3 : 0]));
+  return `turned ${toDegrees(2 * Math.acos(w)).toFixed(1)}° from rest`;
+}

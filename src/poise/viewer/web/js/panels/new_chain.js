@@ -1,0 +1,99 @@
+/** Making a chain: root and tip, from lists or by clicking bones, and what it wants. */
+
+import { shortener } from "poise/texts/names.js";
+import { element, setOptions } from "poise/widgets/element.js";
+import { line } from "poise/widgets/fields.js";
+import { icon } from "poise/widgets/icons.js";
+
+/** What a chain can want. */
+export const KINDS = [
+  { value: "position", text: "position", title: "The tip at the target" },
+  { value: "place", text: "place", title: "The tip at the target, turned as it is" },
+  { value: "direction", text: "direction", title: "The tip at the target, one axis along a direction" },
+  { value: "look", text: "look at", title: "An axis of the tip points at the target" },
+  { value: "pin", text: "pin", title: "The tip stays where the start pose has it" },
+];
+
+const AUTOMATIC = ""; // the value of the root that is found by itself
+
+/**
+ * @param {import("poise/commands/commands.js").Page} page
+ * @returns {HTMLElement}
+ */
+export function newChain(page) {
+  const { store, send } = page;
+  const root = jointSelect("chain-root", "Root");
+  const tip = jointSelect("chain-tip", "Tip");
+  const kind = element("select", { "data-testid": "chain-kind", "aria-label": "Kind" });
+  setOptions(kind, KINDS);
+  const add = element(
+    "button",
+    {
+      type: "button",
+      "data-testid": "chain-add",
+      title: "Add a chain from root to tip",
+      onclick: () => send({ do: "chain_add", root: root.value || null, tip: tip.value, kind: kind.value }),
+    },
+    icon("add"),
+    "Add",
+  );
+  const enable = () => (add.disabled = !tip.value);
+  tip.addEventListener("change", enable);
+  store.on("model", ({ message }) => {
+    const short = shortener(message.joints);
+    const shown = message.joints.filter((joint) => joint.shown);
+    const joints = shown.map(({ name }) => ({ value: name, text: short(name), title: name }));
+    setOptions(root, [{ value: AUTOMATIC, text: "automatic" }, ...joints]);
+    setOptions(tip, [{ value: "", text: "choose ..." }, ...joints]);
+    enable();
+  });
+  const hint = element("p", { class: "hint picking", hidden: true, role: "status" });
+  store.on("picking", (picking) => {
+    hint.hidden = !picking;
+    if (picking) hint.textContent = `Click the ${picking.what} of the new chain. Esc stops.`;
+  });
+  return element(
+    "details",
+    { class: "new-chain" },
+    element("summary", { "data-testid": "new-chain" }, "New chain"),
+    line("Root", withPick(store, root, "root"), "The first joint that may move"),
+    line("Tip", withPick(store, tip, "tip"), "The joint that shall reach"),
+    hint,
+    element(
+      "div",
+      { class: "line" },
+      element("span", { class: "line-name" }, "Wants"),
+      element("span", { class: "pair" }, kind, add),
+    ),
+  );
+}
+
+function jointSelect(testid, label) {
+  return element("select", { "data-testid": testid, "aria-label": label });
+}
+
+/** A list of joints with a button that takes the next bone that is clicked, here or in the view. */
+function withPick(store, select, what) {
+  const take = (joint) => {
+    select.value = joint;
+    select.dispatchEvent(new Event("change"));
+  };
+  const toggle = (event) => {
+    event.preventDefault(); // the label around it would open the list
+    store.set("picking", store.get("picking")?.what === what ? null : { what, take });
+  };
+  const pick = element(
+    "button",
+    {
+      type: "button",
+      class: "small",
+      title: `Pick the ${what}: then click a bone`,
+      "aria-label": `Pick the ${what}`,
+      "data-testid": `chain-${what}-pick`,
+      onclick: toggle,
+    },
+    icon("pick"),
+  );
+  store.on("picking", (picking) => pick.setAttribute("aria-pressed", String(picking?.what === what)));
+  return element("span", { class: "pair" }, select, pick);
+}

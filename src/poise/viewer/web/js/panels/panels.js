@@ -1,0 +1,49 @@
+/** Where each panel stands on the page. */
+
+import { chainsPanel } from "poise/panels/chains.js";
+import { Chart } from "poise/panels/chart.js";
+import { LimitsPanel } from "poise/panels/limits_panel.js";
+import { Outliner } from "poise/panels/outliner.js";
+import { scriptPanel } from "poise/panels/script_panel.js";
+import { closeDrawersBeside, closeSidesInFrame, edges } from "poise/panels/sides.js";
+import { solverPanel } from "poise/panels/solver_panel.js";
+import { targetPanel } from "poise/panels/target_panel.js";
+import { fillToolbar } from "poise/panels/toolbar.js";
+import { fillTimeline } from "poise/timeline/timeline.js";
+import { element } from "poise/widgets/element.js";
+
+/**
+ * @param {any} page
+ * @param {(id: string) => HTMLElement} at the places of index.html
+ */
+export function fillPanels(page, at) {
+  const { store, commands } = page;
+  fillToolbar(at("toolbar"), page, commands);
+  at("left").append(
+    panel("Outliner", "outliner", new Outliner(store, commands).whole),
+    panel("Chains", "chains", chainsPanel(page)),
+    panel("Bone and limits", "limits", new LimitsPanel(page, commands).whole),
+  );
+  const script = panel("Script", "script", scriptPanel(page));
+  store.on("state", ({ controls }) => (script.hidden = !controls.length));
+  at("right").append(
+    script,
+    panel("Solver", "solver", solverPanel(page, commands)),
+    panel("Effector and target", "target", targetPanel(page)),
+    panel("Convergence", "convergence", new Chart(store).whole),
+  );
+  fillTimeline(at("timeline"), page, commands);
+  document.body.append(...edges(store));
+  closeDrawersBeside();
+  closeSidesInFrame();
+}
+
+/** A panel that its title folds. */
+function panel(title, name, body) {
+  return element(
+    "details",
+    { class: `panel panel-${name}`, open: true, "data-testid": `panel-${name}` },
+    element("summary", {}, title),
+    element("div", { class: "panel-body" }, body),
+  );
+}

@@ -1,0 +1,76 @@
+/** Sliders, buttons and texts that a script has put on the page. */
+
+import { short } from "poise/texts/figures.js";
+import { element } from "poise/widgets/element.js";
+import { line } from "poise/widgets/fields.js";
+
+/**
+ * @param {any} page
+ * @returns {HTMLElement}
+ */
+export function scriptPanel(page) {
+  const { store } = page;
+  const whole = element("div", { class: "script" });
+  let made = []; // {key, whole, show}
+  store.on("state", ({ controls }) => {
+    const keys = controls.map(({ kind, name, low, high }) => JSON.stringify([kind, name, low, high]));
+    if (keys.join() !== made.map(({ key }) => key).join()) {
+      made = controls.map(
+        (control, i) => made.find(({ key }) => key === keys[i]) ?? makeControl(page, control, keys[i]),
+      );
+      whole.replaceChildren(...made.map((each) => each.whole));
+    }
+    controls.forEach(({ value }, i) => made[i].show(value));
+  });
+  return whole;
+}
+
+function makeControl({ send }, control, key) {
+  const { kind, name } = control;
+  const use = (value, phase = "end") => send({ do: "control", name, value, phase });
+  const { field, whole, show } = { slider: sliderOf, button: buttonOf, text: textOf }[kind](control, use);
+  field.dataset.testid = `control-${name}`;
+  return { key, whole, show };
+}
+
+function sliderOf({ name, low, high }, use) {
+  let phase = "start";
+  const value = element("output", { class: "unit" });
+  const tell = () => (value.textContent = short(Number(field.value), 4));
+  const field = element("input", {
+    type: "range",
+    min: low,
+    max: high,
+    step: "any",
+    oninput: () => {
+      tell();
+      use(Number(field.value), phase);
+      phase = "move";
+    },
+    onchange: () => {
+      use(Number(field.value));
+      phase = "start";
+    },
+  });
+  const show = (told) => {
+    if (phase === "start") field.value = String(told); // a hand that moves it knows better
+    tell();
+  };
+  return { field, whole: line(name, element("span", { class: "pair" }, field, value)), show };
+}
+
+function buttonOf({ name }, use) {
+  const field = element("button", { type: "button", onclick: () => use(null) }, name);
+  return { field, whole: field, show: () => {} };
+}
+
+function textOf({ name }, use) {
+  const field = element("input", { type: "text", maxlength: 400, autocomplete: "off" });
+  field.addEventListener("change", () => use(field.value));
+  field.addEventListener("keydown", (event) => event.key === "Enter" && field.blur());
+  const show = (told) => {
+    if (document.activeElement !== field) field.value = told;
+    field.title = told;
+  };
+  return { field, whole: line(name, field), show };
+}

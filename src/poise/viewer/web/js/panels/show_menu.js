@@ -1,0 +1,57 @@
+/** What the viewport draws: one switch each, and how much of the skin is seen. */
+
+import { element } from "poise/widgets/element.js";
+import { menu } from "poise/widgets/menu.js";
+
+const THINGS = [
+  ["bones", "Bones"],
+  ["skin", "Skin and meshes"],
+  ["through", "Bones through the skin"],
+  ["axes", "Joint axes"],
+  ["limits", "Limits"],
+  ["ranges", "Ranges of targets"],
+  ["loops", "Closed loops"],
+  ["ghost", "Ghost of the start pose"],
+  ["trail", "Trail of the tip"],
+  ["grid", "Grid"],
+  ["shadows", "Shadows"],
+];
+
+/**
+ * @param {import("poise/state/store.js").Store} store
+ * @param {{show: (what: string, value: any) => void}} commands
+ * @param {string[]} [leave] things that this page cannot show
+ * @returns {HTMLElement}
+ */
+export function showMenu(store, commands, leave = []) {
+  const things = THINGS.filter(([what]) => !leave.includes(what));
+  const boxes = things.map(([what, text]) => box(store, commands, what, text));
+  const list = element("div", { class: "checks", "aria-label": "Show" }, ...boxes, opacity(store, commands));
+  return menu({ text: "Show", title: "What is drawn", testid: "show-menu", drawing: "eye" }, list);
+}
+
+function box(store, commands, what, text) {
+  const input = element("input", {
+    type: "checkbox",
+    "data-testid": `show-${what}`,
+    onchange: () => commands.show(what, input.checked),
+  });
+  store.on("show", (show) => (input.checked = show[what]));
+  return element("label", { class: "check" }, input, text);
+}
+
+function opacity(store, commands) {
+  const slider = element("input", {
+    type: "range",
+    min: 0.05,
+    max: 1,
+    step: 0.05,
+    "data-testid": "skin-opacity",
+    oninput: () => commands.show("skinOpacity", Number(slider.value)),
+  });
+  store.on("show", (show) => {
+    slider.value = show.skinOpacity;
+    slider.disabled = !show.skin;
+  });
+  return element("label", { class: "check slider" }, "Skin opacity", slider);
+}

@@ -1,0 +1,113 @@
+/** The two sides: their widths, which are dragged at the edge, and how they open over the view of a narrow window. */
+
+import { element } from "poise/widgets/element.js";
+import { toolButton } from "poise/widgets/tool_button.js";
+
+const LEAST = 180; // [px]
+const MOST = 0.45; // of the window
+const STEP = 16; // [px] with the keys
+const NARROW = "(max-width: 759px)"; // as in the style sheet
+const SIDES = ["left", "right"];
+
+/**
+ * A button that opens and closes a side; in a narrow window the sides lie over the view and start closed.
+ *
+ * @param {"left"|"right"} side
+ * @param {string} what is in it
+ * @returns {HTMLButtonElement}
+ */
+export function drawer(side, what) {
+  const button = toolButton(`panel-${side}`, side, `${what}: show or hide`, () => toggle(side));
+  button.classList.add("drawer-button");
+  button.setAttribute("aria-controls", side);
+  new MutationObserver(() => say(button, side)).observe(document.body, { attributeFilter: ["class"] });
+  matchMedia(NARROW).addEventListener("change", () => say(button, side));
+  say(button, side);
+  return button;
+}
+
+function isOpen(side) {
+  const { classList } = document.body;
+  return matchMedia(NARROW).matches ? classList.contains(`open-${side}`) : !classList.contains(`closed-${side}`);
+}
+
+function say(button, side) {
+  button.setAttribute("aria-expanded", String(isOpen(side)));
+}
+
+function toggle(side) {
+  if (!matchMedia(NARROW).matches) {
+    document.body.classList.toggle(`closed-${side}`);
+    return;
+  }
+  const open = !isOpen(side);
+  closeDrawers();
+  if (open) document.body.classList.add(`open-${side}`);
+}
+
+/** In a frame, as in the cell of a notebook, the view has all the room at first. */
+export function closeSidesInFrame() {
+  if (window.self !== window.top) document.body.classList.add(...SIDES.map((side) => `closed-${side}`));
+}
+
+/** @returns {boolean} whether one lay over the view */
+function closeDrawers() {
+  const open = SIDES.filter((side) => document.body.classList.contains(`open-${side}`));
+  for (const side of open) document.body.classList.remove(`open-${side}`);
+  return open.length > 0;
+}
+
+/** Drawers go by Esc and by a click beside them. */
+export function closeDrawersBeside() {
+  document.addEventListener("pointerdown", ({ target }) => {
+    if (!(target instanceof Element && target.closest(".side, .drawer-button, [popover], dialog"))) closeDrawers();
+  });
+  document.addEventListener("keydown", (event) => {
+    const elsewhere = event.defaultPrevented || document.querySelector("dialog[open], :popover-open");
+    if (event.key === "Escape" && !elsewhere && closeDrawers()) event.preventDefault(); // nothing else is left by it
+  });
+}
+
+/**
+ * The edges of the sides, to drag.
+ *
+ * @param {import("poise/state/store.js").Store} store
+ * @returns {HTMLElement[]}
+ */
+export function edges(store) {
+  store.on("sides", (widths) => {
+    for (const side of SIDES) {
+      if (widths[side]) document.body.style.setProperty(`--${side}`, `${widths[side]}px`);
+      else document.body.style.removeProperty(`--${side}`);
+    }
+  });
+  return SIDES.map((side) => edge(store, side));
+}
+
+function edge(store, side) {
+  const panel = /** @type {HTMLElement} */ (document.getElementById(side));
+  const set = (width) => {
+    const within = Math.round(Math.min(Math.max(width, LEAST), MOST * innerWidth));
+    store.set("sides", { ...store.get("sides"), [side]: within });
+  };
+  const fromEdge = (x) => (side === "left" ? x : innerWidth - x);
+  const walk = (event) => {
+    const step = { ArrowLeft: -STEP, ArrowRight: STEP }[event.key];
+    if (!step) return;
+    event.preventDefault(); // no frame of the clip is meant
+    set(panel.offsetWidth + (side === "left" ? step : -step));
+  };
+  return element("div", {
+    class: `edge edge-${side}`,
+    role: "separator",
+    tabindex: 0,
+    title: "Drag: width of this side; double click: as it was",
+    "aria-orientation": "vertical",
+    "aria-label": `Width of the ${side} side`,
+    "data-testid": `edge-${side}`,
+    onpointerdown: (event) => event.target.setPointerCapture(event.pointerId),
+    onpointermove: (event) => event.target.hasPointerCapture(event.pointerId) && set(fromEdge(event.clientX)),
+    ondblclick: () => store.set("sides", { ...store.get("sides"), [side]: null }),
+    onkeydown: walk,
+  });
+}

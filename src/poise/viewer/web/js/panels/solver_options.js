@@ -1,0 +1,106 @@
+/** Fields for the options of a solver, made from what the solver itself says that it takes. */
+
+import { element, setOptions } from "poise/widgets/element.js";
+import { numberField, showNumber } from "poise/widgets/fields.js";
+
+/** Those that matter most come first. */
+const FIRST = ["iterations", "restarts", "tolerance"];
+const DEFAULT = ""; // the choice that leaves an option to the solver
+
+/**
+ * @typedef {object} Option
+ * @property {string} name
+ * @property {"integer"|"number"|"truth"|"choice"|"text"} type
+ * @property {string[]|null} [choices]
+ * @property {boolean} nullable
+ * @property {any} default
+ * @property {string} text
+ */
+
+export class SolverOptions {
+  /**
+   * @param {string} letter of the view: a or b
+   * @param {(name: string, value: any) => void} change null is the default
+   */
+  constructor(letter, change) {
+    this.letter = letter;
+    this.change = change;
+    this.solver = "";
+    /** @type {Map<string, (value: any) => void>} */
+    this.shows = new Map();
+    this.whole = element("div", { class: "options" });
+  }
+
+  /**
+   * @param {string} solver
+   * @param {Option[]} options
+   * @param {Record<string, any>} values that are not the defaults
+   */
+  show(solver, options, values) {
+    const made = `${solver} ${options.length}`;
+    if (made !== this.solver) {
+      this.solver = made;
+      this.shows.clear();
+      this.whole.replaceChildren(...[...options].sort(byWeight).map((option) => this.row(option)));
+    }
+    for (const option of options) this.shows.get(option.name)?.(values[option.name] ?? option.default);
+  }
+
+  row(option) {
+    const { field, show } = this.field(option);
+    this.shows.set(option.name, show);
+    const name = element("span", { class: "line-name" }, option.name.replaceAll("_", " "));
+    const title = option.text + (option.default === null ? "" : ` (default ${option.default})`);
+    return element("label", { class: "line", title }, name, field);
+  }
+
+  field(option) {
+    const attributes = { "data-testid": `option-${this.letter}-${option.name}`, "aria-label": option.name };
+    const send = (value) => this.change(option.name, value);
+    if (option.type === "truth") return truthField(attributes, send);
+    if (option.type === "choice") return choiceField(attributes, option, send);
+    const plain = option.default === null || typeof option.default === "number";
+    if (option.type !== "text" && plain && !(option.nullable && option.default !== null)) {
+      const placeholder = option.default === null ? "automatic" : String(option.default);
+      const step = option.type === "integer" ? 1 : "any";
+      const field = numberField({ ...attributes, step, placeholder }, send);
+      return { field, show: (value) => showNumber(field, value) };
+    }
+    return textField(attributes, send);
+  }
+}
+
+function truthField(attributes, send) {
+  const field = element("input", { type: "checkbox", ...attributes, onchange: () => send(field.checked) });
+  return { field, show: (value) => (field.checked = value === true) };
+}
+
+function choiceField(attributes, option, send) {
+  const choose = () => send(field.value === DEFAULT ? null : field.value);
+  const field = element("select", { ...attributes, onchange: choose });
+  const none = option.nullable ? [{ value: DEFAULT, text: "automatic" }] : [];
+  setOptions(field, [...none, ...(option.choices ?? []).map((each) => ({ value: each, text: each }))]);
+  return { field, show: (value) => (field.value = value ?? DEFAULT) };
+}
+
+/** Names, lists of numbers, and numbers that may also be "none" or "inf": as on the command line. */
+function textField(attributes, send) {
+  const field = element("input", {
+    type: "text",
+    autocomplete: "off",
+    spellcheck: "false",
+    placeholder: "automatic",
+    ...attributes,
+    onchange: () => send(field.value.trim() || null),
+  });
+  field.addEventListener("keydown", (event) => event.key === "Enter" && field.blur());
+  const show = (value) => {
+    if (document.activeElement !== field) field.value = value === null ? "" : String(value);
+  };
+  return { field, show };
+}
+
+function byWeight(a, b) {
+  const place = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+  return place(a) - place(b);
+}

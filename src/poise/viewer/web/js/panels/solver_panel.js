@@ -1,0 +1,144 @@
+/** How the targets are solved for: the method of each view, what of the limits counts, how it runs. */
+
+import { SolverOptions } from "poise/panels/solver_options.js";
+import { element, setOptions } from "poise/widgets/element.js";
+import { line, numberField, segments, showNumber, tick } from "poise/widgets/fields.js";
+import { icon } from "poise/widgets/icons.js";
+
+const MODES = [
+  { value: "plain", text: "plain", testid: "mode-plain", title: "No limits: every joint turns freely" },
+  { value: "hinge", text: "hinge", testid: "mode-hinge", title: "Hinges keep their axis, without a range" },
+  { value: "limits", text: "hinge + range", testid: "mode-limits", title: "All limits count" },
+];
+const RUNS = [
+  { value: "live", text: "live", testid: "run-live", title: "Solve to the end for each target" },
+  { value: "iterate", text: "1 a frame", testid: "run-iterate", title: "One iteration a frame: watch the method work" },
+  { value: "step", text: "by step", testid: "run-step", title: "Only Step moves it, one iteration at a time" },
+];
+const STARTS = [
+  { value: "last", text: "last pose", testid: "from-last", title: "Each solve starts from the pose that is shown" },
+  { value: "start", text: "start pose", testid: "from-start", title: "Each solve starts from the start pose" },
+];
+
+/**
+ * @param {import("poise/commands/commands.js").Page} page
+ * @param {Record<string, any>} commands
+ * @returns {HTMLElement}
+ */
+export function solverPanel(page, commands) {
+  const { store, send } = page;
+  const methods = [0, 1].map((view) => method(page, view));
+  const tolerance = numberField({ min: 0, placeholder: "automatic", "data-testid": "tolerance" }, (value) =>
+    send({ do: "tolerance", value }),
+  );
+  const freeRoot = tick({ "data-testid": "free-root" }, (on) => send({ do: "free_root", on }));
+  const choose = (what) => (value) => send({ do: what, value });
+  const mode = segments("What of the limits counts", MODES, choose("mode"));
+  const run = segments("How it runs", RUNS, choose("run"));
+  const from = segments("Where each solve starts", STARTS, choose("from"));
+  const driven = element("p", { class: "hint" }, "A Python program shows the poses: there is nothing to solve here.");
+  const body = element(
+    "div",
+    { class: "solver" },
+    ...methods.map(({ choice }) => choice),
+    refusedMethods(store),
+    mode.whole,
+    run.whole,
+    element(
+      "div",
+      { class: "buttons" },
+      button("step", "step", "Step", "One iteration (S)", commands.step),
+      button("reset", "reset", "Reset", "Back to the start pose (R)", commands.reset),
+      button("keep-start", "pin", "Keep", "The pose that is shown becomes the start pose", commands.keepStart),
+    ),
+    folded(
+      store,
+      line("Starts from", from.whole),
+      line("Tolerance", tolerance, "What counts as reached [file units]; empty: the library's own"),
+      line("Free root", freeRoot, "The root of the rig may move too"),
+      ...methods.map(({ options }) => options),
+    ),
+  );
+  store.on("state", (state) => {
+    driven.hidden = !state.driven;
+    body.hidden = state.driven;
+    mode.show(state.mode, state.modes);
+    run.show(state.run);
+    from.show(state.from);
+    showNumber(tolerance, state.tolerance);
+    freeRoot.checked = state.free_root;
+    methods[1].choice.hidden = methods[1].options.hidden = state.views < 2;
+    body.classList.toggle("comparing", state.views > 1);
+  });
+  return element("div", {}, driven, body);
+}
+
+function button(testid, drawing, text, title, act) {
+  return element("button", { type: "button", "data-testid": testid, title, onclick: act }, icon(drawing), text);
+}
+
+/** What is set less often; whether it is folded is kept. */
+function folded(store, ...lines) {
+  const whole = element(
+    "details",
+    { class: "solver-options", "data-testid": "solver-options" },
+    element("summary", {}, "Options"),
+    element("div", { class: "solver" }, ...lines),
+  );
+  store.on("options", (open) => (whole.open = open));
+  whole.addEventListener("toggle", () => store.get("options") === whole.open || store.set("options", whole.open));
+  return whole;
+}
+
+/** Why some methods are greyed: lists show no titles everywhere. */
+function refusedMethods(store) {
+  const title = element("summary", {});
+  const list = element("ul", {});
+  const whole = element("details", { class: "refused-methods", "data-testid": "refused-methods" }, title, list);
+  store.on("state", ({ refused = {} }) => {
+    const sentences = Object.values(refused);
+    whole.hidden = !sentences.length;
+    title.textContent = `${sentences.length} greyed: why`;
+    title.title = "Methods that cannot take the chains as they are";
+    list.replaceChildren(...sentences.map((sentence) => element("li", {}, sentence)));
+  });
+  return whole;
+}
+
+/** The method of one view, and its options. */
+function method({ store, send }, view) {
+  const letter = "ab"[view];
+  const select = element("select", {
+    "data-testid": `solver-${letter}`,
+    "aria-label": `Method ${letter.toUpperCase()}`,
+    onchange: () => send({ do: "solver", view, name: select.value }),
+  });
+  const text = element("p", { class: "hint" });
+  const title = element("span", { "data-testid": `options-of-${letter}` }); // whose options stand below
+  const options = new SolverOptions(letter, (name, value) => send({ do: "option", view, name, value }));
+  const show = () => {
+    const [known, chosen] = [store.get("welcome")?.solvers ?? [], store.get("state")?.solvers[view]];
+    setOptions(
+      select,
+      known.map((each) => ({ value: each.name, text: each.title, title: each.text })),
+    );
+    const refused = store.get("state")?.refused ?? {};
+    for (const option of select.options) {
+      const { name, missing, text } = known[option.index];
+      option.disabled = missing === true || name in refused;
+      option.title = refused[name] ?? text;
+    }
+    if (!chosen) return;
+    select.value = chosen.name;
+    const solver = known.find((each) => each.name === chosen.name);
+    text.textContent = solver?.text ?? "";
+    title.textContent = solver?.title ?? chosen.name;
+    select.title = refused[chosen.name] ?? text.textContent;
+    options.show(chosen.name, solver?.options ?? [], chosen.options);
+  };
+  store.on(["welcome", "state"], show);
+  const sign = () => element("b", { class: `letter letter-${letter}` }, letter.toUpperCase());
+  const choice = element("label", { class: "method" }, sign(), select);
+  const legend = element("legend", {}, sign(), title);
+  return { choice, options: element("fieldset", {}, legend, text, options.whole) };
+}

@@ -1,0 +1,171 @@
+/** The active chain: its target in numbers, the joint it starts at, and which axis of its tip is meant. */
+
+import { lengthUnit, places, toDegrees, toRadians } from "poise/texts/figures.js";
+import { shortener } from "poise/texts/names.js";
+import { chainColour } from "poise/widgets/colours.js";
+import { element, setOptions } from "poise/widgets/element.js";
+import { line, numberField, showNumber, tick } from "poise/widgets/fields.js";
+import { Euler, Quaternion } from "three";
+
+const AXES = ["x", "y", "z"];
+const AUTOMATIC = ""; // the value of the root that is found by itself
+const WORLD = ""; // and of a target that is relative to no joint
+const RELATIVE = new Set(["position", "place", "direction"]); // kinds of chains that can be
+
+/**
+ * @param {import("poise/commands/commands.js").Page} page
+ * @returns {HTMLElement}
+ */
+export function targetPanel(page) {
+  const { store, drags } = page;
+  const active = () => store.get("state")?.chains.find((chain) => chain.id === store.get("active")) ?? null;
+  const change = (what) => active() && page.send({ do: "chain_change", chain: active().id, ...what });
+  const place = (what) => active() && drags.place({ do: "target", chain: active().id, ...what });
+  const name = element("p", { class: "target-name" });
+  const position = vector("Position", "position", (value) => place({ position: value }));
+  const direction = vector("Direction", "direction", (value) => place({ direction: value }));
+  const rotation = vector("Rotation", "rotation", (value) => place({ rotation: quaternion(value) }));
+  const putPole = (position) => active() && drags.place({ do: "pole", chain: active().id, position });
+  const pole = vector("Pole", "pole", putPole);
+  const axis = vector("Tip axis", "axis", (value) => change({ axis: value }), "Which axis of the tip is meant");
+  const root = rootChoice(store, (value) => change({ root: value }));
+  const frame = frameChoice(store, (value) => change({ relative_to: value }));
+  const follow = followBox((value) => change({ follow: value }));
+  const rows = [position, direction, rotation, pole, axis, frame, follow, root];
+  const whole = element("div", { class: "target" }, name, ...rows.map((row) => row.whole));
+  const show = () => {
+    const chain = active();
+    rows.forEach((row) => (row.whole.hidden = !chain));
+    name.replaceChildren(...title(store, chain));
+    if (chain) for (const row of [root, frame, follow]) row.show(chain);
+    showNumbers(chain);
+  };
+  const showNumbers = (chain) => {
+    if (!chain) return;
+    const model = store.get("model")?.message;
+    position.show(chain.position, lengthUnit(model), places(model));
+    direction.whole.hidden = chain.kind !== "direction";
+    direction.show(chain.direction, "");
+    rotation.whole.hidden = chain.kind !== "place";
+    rotation.show(angles(chain.rotation), "deg", 2);
+    pole.whole.hidden = !chain.pole;
+    if (chain.pole) pole.show(chain.pole, lengthUnit(model), places(model));
+    axis.whole.hidden = chain.kind !== "direction" && chain.kind !== "look";
+    axis.show(chain.axis, "");
+  };
+  store.on(["state", "active", "model"], show);
+  store.on("dragged", (drag) => {
+    const chain = active();
+    if (chain && drag.chain === chain.id) showNumbers(moved(chain, drag));
+  });
+  return whole;
+}
+
+/** A chain with what is dragged of it where it is now. */
+function moved(chain, { what, position, rotation, direction }) {
+  if (what === "pole") return { ...chain, pole: position };
+  return { ...chain, position, rotation, direction: direction ?? chain.direction };
+}
+
+/** The first joint that may move: one of those above the tip. */
+function rootChoice(store, change) {
+  const select = element("select", {
+    "data-testid": "target-root",
+    "aria-label": "Root",
+    onchange: () => change(select.value || null),
+  });
+  const show = (chain) => {
+    const joints = store.get("model")?.message.joints ?? [];
+    const short = shortener(joints);
+    const above = [];
+    for (let i = joints.findIndex(({ name }) => name === chain.tip); i >= 0; i = joints[i].parent) {
+      if (joints[i].shown || joints[i].name === chain.root) above.unshift(joints[i].name);
+    }
+    setOptions(select, [
+      { value: AUTOMATIC, text: "automatic" },
+      ...above.map((name) => ({ value: name, text: short(name), title: name })),
+    ]);
+    select.value = chain.root ?? AUTOMATIC;
+  };
+  return { whole: line("Root", select, "The first joint of the chain that may move"), show };
+}
+
+/** The joint in whose moving frame the target is. */
+function frameChoice(store, change) {
+  const select = element("select", {
+    "data-testid": "target-relative",
+    "aria-label": "Relative to",
+    onchange: () => change(select.value || null),
+  });
+  const show = (chain) => {
+    whole.hidden = !RELATIVE.has(chain.kind);
+    const joints = store.get("model")?.message.joints ?? [];
+    const short = shortener(joints);
+    const others = joints.filter(
+      (joint) => joint.name !== chain.tip && (joint.shown || joint.name === chain.relative_to),
+    );
+    setOptions(select, [
+      { value: WORLD, text: "world" },
+      ...others.map(({ name }) => ({ value: name, text: short(name), title: name })),
+    ]);
+    select.value = chain.relative_to ?? WORLD;
+  };
+  const whole = line("Relative to", select, "The target is in the moving frame of this joint, and so are its numbers");
+  return { whole, show };
+}
+
+/** Whether the other side of a relative target stays still. */
+function followBox(change) {
+  const box = tick({ "data-testid": "target-follow" }, change);
+  const whole = line("Follow", box, "Only this side moves; the joint that the target is relative to stays still");
+  const show = (chain) => {
+    whole.hidden = !chain.relative_to;
+    box.checked = chain.follow;
+  };
+  return { whole, show };
+}
+
+function title(store, chain) {
+  if (!chain) return ["No chain: add one on the left."];
+  const index = store.get("state").chains.indexOf(chain);
+  const dot = element("span", { class: "chain-dot" });
+  dot.style.backgroundColor = chainColour(index);
+  const short = shortener(store.get("model")?.message.joints ?? []);
+  const tip = element("span", { class: "unit", title: chain.tip }, chain.id === chain.tip ? "" : short(chain.tip));
+  return [dot, short(chain.id), tip];
+}
+
+/** Three numbers in a row; any of them changed sends all three. */
+function vector(text, testid, change, title = "") {
+  const unit = element("span", { class: "unit" });
+  let shown = [0, 0, 0];
+  const fields = AXES.map((axis, i) =>
+    numberField(
+      { required: true, "data-testid": `target-${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis },
+      (value) => change(shown.map((old, j) => (i === j ? value : old))),
+    ),
+  );
+  const name = element("span", { class: "line-name", title }, text, " ", unit);
+  const whole = element("div", { class: "vector" }, name, ...fields);
+  const show = (values, unitText, digits = 4) => {
+    shown = values;
+    unit.textContent = unitText;
+    fields.forEach((field, i) => {
+      showNumber(field, values[i], digits);
+      field.title = `${AXES[i]}: ${values[i]} ${unitText}`; // with all digits
+    });
+  };
+  return { whole, show };
+}
+
+/** w x y z to degrees about x, y, z (turned axes), and back. */
+function angles([w, x, y, z]) {
+  const euler = new Euler().setFromQuaternion(new Quaternion(x, y, z, w), "XYZ");
+  return [euler.x, euler.y, euler.z].map(toDegrees);
+}
+
+function quaternion(degrees) {
+  const [x, y, z] = degrees.map(toRadians);
+  const turn = new Quaternion().setFromEuler(new Euler(x, y, z, "XYZ"));
+  return [turn.w, turn.x, turn.y, turn.z];
+}

@@ -1,0 +1,146 @@
+/** The row of tools at the top. */
+
+import { boneMoves, NO_TURN } from "poise/commands/commands.js";
+import { openMenu } from "poise/files/opening.js";
+import { busyIndicator } from "poise/notices/messages.js";
+import { showMenu } from "poise/panels/show_menu.js";
+import { drawer } from "poise/panels/sides.js";
+import { element } from "poise/widgets/element.js";
+import { entry, menu } from "poise/widgets/menu.js";
+import { retitle, themeButton, toolButton } from "poise/widgets/tool_button.js";
+
+const UNSAVED = "\u2022 "; // before the name of what has changes that no file has
+const TURN = "Turn the target (E)";
+
+/** What each way to save is for. */
+const FORMATS = {
+  glb: ["GLB", "the posed rig with its mesh"],
+  gltf: ["glTF", "the same as text, in one file"],
+  bvh: ["BVH", "the posed skeleton"],
+  urdf: ["URDF", "the robot, as it was read"],
+  json: ["Joint values, JSON", "q of every joint"],
+  csv: ["Joint values, CSV", "q of every joint, a column each"],
+  toml: ["Chains and limits", "the sidecar .ik.toml beside the rig"],
+  html: ["Web page", "plays offline, to send to a colleague"],
+};
+
+/**
+ * @param {HTMLElement} place
+ * @param {import("poise/commands/commands.js").Page} page
+ * @param {Record<string, any>} commands
+ */
+export function fillToolbar(place, page, commands) {
+  const { store } = page;
+  place.append(
+    drawer("left", "Rig, chains and limits"),
+    element("span", { class: "mark", title: "Poise" }, "Poise"),
+    openMenu(page),
+    sceneMenu(store, page.send),
+    saveMenu(store, page),
+    group(
+      "History",
+      historyButton(store, "undo", "Undo", "Ctrl+Z", commands.undo),
+      historyButton(store, "redo", "Redo", "Ctrl+Shift+Z", commands.redo),
+    ),
+    group("Gizmo", ...gizmoButtons(store, commands)),
+    group(
+      "Views",
+      viewsButton(store, 1, "one", "One view (1)", commands),
+      viewsButton(store, 2, "two", "Two views: compare two methods (2)", commands),
+    ),
+    toolButton("frame-all", "frame", "Frame all (F)", commands.frameAll),
+    showMenu(store, commands),
+    rigName(store),
+    busyIndicator(store),
+    themeButton(store, commands.theme),
+    toolButton("help", "help", "Keys and mouse (H or ?)", commands.help),
+    drawer("right", "Solver, target and convergence"),
+  );
+}
+
+function group(label, ...tools) {
+  return element("div", { class: "tools", role: "group", "aria-label": label }, ...tools);
+}
+
+function historyButton(store, name, word, keys, act) {
+  const button = toolButton(name, name, `${word} (${keys})`, act);
+  store.on("state", (state) => {
+    button.disabled = !state[name];
+    retitle(button, state[name] ? `${word}: ${state[name]} (${keys})` : `Nothing to ${name}`);
+  });
+  return button;
+}
+
+/** Which of them the gizmo does, not which was asked for last: a point cannot be turned, and a bone hardly ever moved. */
+function gizmoButtons(store, commands) {
+  const move = toolButton("gizmo-move", "move", "Move the target (W)", () => commands.gizmo("move"));
+  const turn = toolButton("gizmo-turn", "turn", TURN, () => commands.gizmo("turn"));
+  const local = toolButton("gizmo-local", "local", "Along the target's own axes, not the world's (X)", commands.space);
+  store.on(["gizmo", "holds", "space", "turning", "selected", "model"], () => {
+    const onBone = store.get("turning") === true;
+    const either = !onBone || boneMoves(store); // whether there is a choice between moving and turning
+    const turns = onBone || store.get("holds")?.turns === true;
+    const turning = turns && store.get("gizmo") === "turn";
+    move.setAttribute("aria-pressed", String(either && !turning));
+    turn.setAttribute("aria-pressed", String(either && turning));
+    turn.disabled = !turns;
+    retitle(turn, turns ? TURN : NO_TURN);
+    local.setAttribute("aria-pressed", String(store.get("space") === "local"));
+  });
+  const bone = toolButton("gizmo-bone", "bone", "Turn the selected bone (T)", commands.turnBones);
+  store.on("turning", (turning) => bone.setAttribute("aria-pressed", String(turning)));
+  return [move, turn, local, bone];
+}
+
+function viewsButton(store, count, drawing, title, commands) {
+  const button = toolButton(`views-${count}`, drawing, title, () => commands.countViews(count));
+  store.on("state", (state) => button.setAttribute("aria-pressed", state.views === count));
+  return button;
+}
+
+function sceneMenu(store, send) {
+  const list = element("div", { "aria-label": "Scenes" });
+  const go = (name) => () => send({ do: "scene", name });
+  store.on("welcome", ({ scenes }) => {
+    list.replaceChildren(...scenes.map(({ name, title, text }) => entry(`scene-${name}`, title, text, go(name))));
+  });
+  let shown = null; // the file that leads the list
+  store.on("state", ({ scene, opened }) => {
+    if (opened !== shown) {
+      list.querySelector("[data-testid=scene-opened]")?.remove();
+      if (opened) list.prepend(entry("scene-opened", opened, "the file that was opened", go(null)));
+      shown = opened;
+    }
+    const chosen = `scene-${scene ?? "opened"}`;
+    for (const each of list.children) each.classList.toggle("chosen", each.dataset.testid === chosen);
+  });
+  return menu({ text: "Scenes", title: "Demo scenes", testid: "scene-menu" }, list);
+}
+
+function saveMenu(store, page) {
+  const list = element("div", { "aria-label": "Save" });
+  store.on("model", ({ message: { formats } }) => {
+    const save = (format) => page.send({ do: "save", format });
+    const words = (format) => FORMATS[format] ?? [format.toUpperCase(), ""];
+    list.replaceChildren(
+      ...formats.map((f) => entry(`save-${f}`, ...words(f), () => save(f))),
+      entry("save-png", "PNG", "a picture of the view as it is", () => page.views.savePicture()),
+    );
+  });
+  return menu({ text: "Save", title: "Save the pose, the limits, a picture or a page", testid: "save-menu" }, list);
+}
+
+function rigName(store) {
+  const name = element("span", { class: "rig-name", "data-testid": "rig-name" });
+  store.on(["state", "model"], () => {
+    const { message } = store.get("model") ?? {};
+    const title = store.get("state")?.name || message?.name || "";
+    name.textContent = title;
+    const unsaved = store.get("state")?.unsaved === true;
+    name.classList.toggle("unsaved", unsaved);
+    document.title = `${unsaved ? UNSAVED : ""}${title} - Poise`;
+    if (!message) return;
+    name.title = `${message.name}: ${message.joints.filter((joint) => joint.shown).length} joints, ${message.format}`;
+  });
+  return name;
+}

@@ -1,0 +1,221 @@
+/** All that is drawn of one model: bones, skin, ghost, axes, limits, trail, handles; made anew with each model. */
+
+import { Axes } from "poise/figure/axes.js";
+import { Bones } from "poise/figure/bones.js";
+import { Figure } from "poise/figure/figure.js";
+import { Limits } from "poise/figure/limits.js";
+import { Loops } from "poise/figure/loops.js";
+import { Skin } from "poise/figure/skin.js";
+import { Surface } from "poise/figure/surface.js";
+import { Trail } from "poise/figure/trail.js";
+import { Handles, wantedIn } from "poise/handles/handles.js";
+import { Poles } from "poise/handles/poles.js";
+import { Ranges } from "poise/handles/ranges.js";
+import { viewOf } from "poise/protocol/frames.js";
+import { Color, Matrix4, Vector3 } from "three";
+
+/** Whether a model's bones are seen, its skin, and so on. */
+export const SHOW = {
+  bones: true,
+  skin: true,
+  through: false,
+  axes: false,
+  limits: true,
+  ranges: true,
+  loops: true,
+  ghost: false,
+  trail: false,
+  grid: true,
+  shadows: false,
+  skinOpacity: 1,
+};
+
+export class Actor {
+  /**
+   * @param {import("poise/stage/stage.js").Stage} stage
+   * @param {object} model the message
+   */
+  constructor(stage, model) {
+    this.stage = stage;
+    this.model = model;
+    this.figure = new Figure(model);
+    this.bones = new Bones(this.figure);
+    this.start = new Figure(model);
+    this.ghost = new Bones(this.start, { ghost: true });
+    this.axes = new Axes(this.figure);
+    this.limits = new Limits(this.figure);
+    this.trail = new Trail(this.figure);
+    this.handles = new Handles(this.figure);
+    this.poles = new Poles(this.figure, this.handles);
+    this.ranges = new Ranges(this.figure, this.handles);
+    this.loops = new Loops(this.figure, model.loops ?? []);
+    this.skin = new Skin(this.figure, model.nodes);
+    this.surface = new Surface(this.skin);
+    this.selected = -1;
+    this.hovered = -1;
+    this.moving = new Set(); // rows of the chains' joints
+    this.hit = new Set(); // rows at an end of their limits
+    this.show = { ...SHOW };
+    this.compared = true; // whether there is something to see beside the start pose
+    stage.world.add(this.skin.group);
+    stage.world.add(this.ghost.group); // behind the skin, not over it
+    for (const part of [this.limits, this.ranges, this.loops, this.trail, this.handles, this.poles])
+      stage.front.add(part.group);
+    stage.front.add(this.axes.lines);
+  }
+
+  /** @param {import("poise/stage/palette.js").Palette} palette */
+  setPalette(palette) {
+    this.palette = palette;
+    for (const part of [this.axes, this.limits, this.ranges, this.loops, this.trail, this.poles])
+      part.setPalette(palette);
+    this.ghost.paint(() => new Color(palette.ghost), palette.ghost);
+    this.paintBones();
+  }
+
+  /** Colour the bones for what is selected, moves, or is at a limit. */
+  paintBones() {
+    const { palette } = this;
+    const plain = new Color(palette.bone);
+    const colours = new Map();
+    for (const row of this.moving) colours.set(row, new Color(palette.chain));
+    for (const row of this.hit) colours.set(row, new Color(palette.hit));
+    if (this.selected >= 0) colours.set(this.selected, new Color(palette.selected));
+    if (this.hovered >= 0) {
+      const base = colours.get(this.hovered) ?? plain;
+      colours.set(this.hovered, base.clone().lerp(new Color(palette.hovered), 0.5));
+    }
+    this.bones.paint((row) => colours.get(row) ?? plain, palette.link);
+  }
+
+  /** @param {typeof SHOW} show */
+  setShow(show) {
+    this.show = show;
+    this.bones.group.visible = show.bones;
+    this.ghost.group.visible = show.ghost && this.compared;
+    this.limits.group.visible = show.limits;
+    this.ranges.group.visible = show.ranges;
+    this.loops.group.visible = show.loops;
+    this.trail.group.visible = show.trail;
+    this.axes.lines.visible = show.axes;
+    this.skin.setOpacity(show.skin ? show.skinOpacity : 0);
+    (show.through ? this.stage.front : this.stage.world).add(this.bones.group); // over the skin, or inside of it
+    if (this.figure.ready) this.axes.update();
+  }
+
+  /** @param {object} state the message @param {import("three").Vector3} up */
+  setState(state, up) {
+    const chains = (state.chains ?? []).filter(({ enabled, kind }) => enabled !== false && kind !== "pin");
+    const rows = chains
+      .flatMap(({ joints, others = [] }) => [...joints, ...others])
+      .map((name) => this.figure.rows.get(name));
+    this.moving = new Set(rows.filter((row) => row !== undefined));
+    this.trail.setTips(chains.map(({ tip }) => tip));
+    this.compared = chains.length > 0 || !state.clip; // a clip alone has no start pose that it comes from
+    this.ghost.group.visible = this.show.ghost && this.compared;
+    this.limits.set(state.outlines ?? {}, state.limits ?? {});
+    if (this.figure.ready) this.limits.update();
+    this.handles.set(wantedIn(state, up), state.serial, up);
+    this.poles.set(state.chains ?? []);
+    this.ranges.set(state.chains ?? []);
+    this.paintBones();
+  }
+
+  /** @param {string[]} names of joints at an end of their limits */
+  setHit(names) {
+    const rows = names.map((name) => this.figure.rows.get(name)).filter((row) => row !== undefined);
+    const same = rows.length === this.hit.size && rows.every((row) => this.hit.has(row));
+    if (same) return;
+    this.hit = new Set(rows);
+    this.limits.setHit(names);
+    this.paintBones();
+  }
+
+  /** Show one view of a frame. @param {import("poise/protocol/frames.js").Frame} frame @param {number} slot */
+  setFrame(frame, slot) {
+    this.figure.update(viewOf(frame, slot), frame.width, frame.characters);
+    this.bones.update();
+    this.skin.update();
+    this.axes.update();
+    this.limits.update();
+    this.loops.update();
+    this.handles.follow();
+    this.trail.update();
+  }
+
+  /** @param {import("poise/protocol/frames.js").Frame} frame */
+  setGhost(frame) {
+    this.start.update(viewOf(frame, 0), frame.width, frame.characters);
+    this.ghost.update();
+  }
+
+  /** Places of all that is to be seen: joints, bone ends, some of the skin, the ghost. @returns {number[][]} */
+  points() {
+    const ghost = this.ghost.group.visible && this.start.ready ? jointsOf(this.start) : [];
+    return [...this.skin.points(), ...this.joints(), ...ghost];
+  }
+
+  /** Places of all shown joints and bone ends. @returns {number[][]} */
+  joints() {
+    return jointsOf(this.figure);
+  }
+
+  /** A joint, the end of its bone, and the joints that hang from it. @param {number} row @returns {number[][]} */
+  around(row) {
+    const { figure } = this;
+    const below = figure.joints.flatMap(({ parent, shown }, child) => (parent === row && shown ? [child] : []));
+    return [figure.position(row), figure.tail(row), ...below.map((child) => figure.position(child))];
+  }
+
+  /** To where it faces, by its left and right limbs; null without. @param {import("three").Vector3} up */
+  front(up) {
+    const { figure } = this;
+    const rowOf = (role) => figure.joints.findIndex((joint) => joint.role === role);
+    for (const limb of ["UpperLeg", "UpperArm"]) {
+      const [left, right] = [rowOf(`left${limb}`), rowOf(`right${limb}`)];
+      if (left < 0 || right < 0) continue;
+      const across = new Vector3(...figure.position(left)).sub(new Vector3(...figure.position(right)));
+      const front = across.cross(up);
+      if (front.length() > 1e-3 * figure.size) return front.toArray();
+    }
+    return null;
+  }
+
+  /** The matrix that a joint is drawn with, in rig coordinates. @param {number} row @param {number} character */
+  drawnMatrix(row, character) {
+    const drawn = this.bones.ballMatrix(row, character);
+    if (drawn) return drawn;
+    const node = this.skin.node(row, character);
+    if (node) return new Matrix4().makeScale(...Array(3).fill(this.figure.size)).multiply(node.matrixWorld);
+    const t = this.figure.turns.subarray(9 * (character * this.figure.count + row));
+    const [x, y, z] = this.figure.position(row, character);
+    return new Matrix4().set(t[0], t[1], t[2], x, t[3], t[4], t[5], y, t[6], t[7], t[8], z, 0, 0, 0, 1);
+  }
+
+  dispose() {
+    for (const part of [
+      this.bones,
+      this.ghost,
+      this.axes,
+      this.limits,
+      this.ranges,
+      this.loops,
+      this.trail,
+      this.poles,
+      this.handles,
+      this.skin,
+    ])
+      part.dispose();
+  }
+}
+
+/** Places of the joints that are shown and of the ends of their bones. @param {Figure} figure */
+function jointsOf(figure) {
+  const found = [];
+  for (let c = 0; c < figure.characters; c++) {
+    figure.joints.forEach((joint, row) => {
+      if (joint.shown) found.push(figure.position(row, c), figure.tail(row, c));
+    });
+  }
+  return found;
+}

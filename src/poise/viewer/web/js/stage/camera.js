@@ -1,0 +1,301 @@
+/** The camera: orbit, pan, zoom and touch about a point, in any unit, with the file's own axis upwards. */
+
+import { sidesOf } from "poise/stage/view_cube.js";
+import { PerspectiveCamera, Ray, Vector3 } from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+
+const UP = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
+/** To where a figure faces that has no limbs to tell it: characters face +z (y up), robots +x (z up). */
+const FRONT = { x: [0, 0, 1], y: [0, 0, 1], z: [1, 0, 0] };
+/** From where a new figure is looked at: so far to its left, upwards, and in front of it. */
+const PERSON = [0.55, 0.28, 1];
+const ROBOT = [0.75, 0.42, 1];
+const ANGLE = 38; // of view, upright [degrees]
+const MARGIN = 1.24; // for gizmos and limits beside the figure
+const CAPTION = 60; // pixels at the top where the status stands
+const TWO_LINES = 80; // where the view is too narrow for its sentence
+const NARROW = 520; // pixels
+const ARROWS = 0.11; // of the picture's height: the arrows of a gizmo, which shall not be cut either
+const FARTHEST = 300; // figure sizes
+const NEAREST = 0.05; // figure sizes
+const TILT = 1e-4; // of a view from above towards the front, so that upwards in the picture is told
+const STRAIGHT = 0.9999; // cosine of the angle at which a view counts as one from a side
+const BEHIND = 0.04; // of the height that it is behind, the camera makes up for in a frame: steps do not shake it
+const FALL = 0.5; // figure sizes: a height that is made up for at once
+const _point = new Vector3();
+
+/**
+ * @typedef {object} CameraState
+ * @property {number[]} position rig coordinates
+ * @property {number[]} target rig coordinates
+ */
+
+export class Camera {
+  /**
+   * @param {import("poise/stage/stage.js").Stage} stage
+   * @param {(state: CameraState) => void} onMove called when the user has moved it
+   */
+  constructor(stage, onMove) {
+    this.stage = stage;
+    this.onMove = onMove;
+    this.camera = new PerspectiveCamera(ANGLE, 1, 0.01, 100);
+    stage.camera = this.camera;
+    this.up = "";
+    this.touched = false; // by a hand since it framed something
+    this._behind = 0; // how much higher the figure is since it was framed [figure sizes]
+    this.setUp("y");
+    this.setFront(null);
+  }
+
+  /** @param {"x"|"y"|"z"} up */
+  setUp(up) {
+    if (up === this.up) return;
+    this.up = UP[up] ? up : "y";
+    this.camera.up.set(...UP[this.up]);
+    const enabled = this.controls?.enabled ?? true;
+    this.controls?.dispose();
+    this.controls = new OrbitControls(this.camera, this.stage.canvas); // it reads the upward axis only once
+    Object.assign(this.controls, { enabled, minDistance: 1e-3, maxDistance: FARTHEST, zoomToCursor: true });
+    this.controls.addEventListener("change", () => {
+      this.stage.invalidate();
+      if (this._still) return;
+      this.touched = true;
+      this.onMove(this.state());
+    });
+  }
+
+  /**
+   * Where the figure's front is: the axis of the file that is nearest to it.
+   * @param {number[]|null} [way] rig coordinates; null: it has no sides
+   */
+  setFront(way = null) {
+    const up = this.camera.up;
+    const level = new Vector3(...(way ?? [0, 0, 0])).projectOnPlane(up);
+    const axes = ["x", "y", "z"].filter((axis) => axis !== this.up);
+    const main = axes.reduce((a, b) => (Math.abs(level[b]) > Math.abs(level[a]) ? b : a));
+    const told = level.length() > 0;
+    this.front = told
+      ? new Vector3().setComponent("xyz".indexOf(main), Math.sign(level[main]))
+      : new Vector3(...FRONT[this.up]);
+    this.sides = sidesOf(up, this.front);
+    this.from = told || this.up !== "z" ? PERSON : ROBOT;
+  }
+
+  /** Look from a side, at what is looked at now. @param {string} side of {@link sidesOf} */
+  lookFrom(side) {
+    const { position } = this.camera;
+    const away = position.distanceTo(this.controls.target);
+    const to = this.sides[side]
+      .clone()
+      .addScaledVector(this.front, Math.abs(this.sides[side].dot(this.camera.up)) * TILT);
+    position.copy(this.controls.target).addScaledVector(to.normalize(), away);
+    this._update();
+  }
+
+  /** The side from which it is looked just now, or null. @returns {string|null} */
+  get side() {
+    const back = this.camera.position.clone().sub(this.controls.target).normalize();
+    return Object.keys(this.sides).find((side) => this.sides[side].dot(back) > STRAIGHT) ?? null;
+  }
+
+  /** @returns {CameraState} */
+  state() {
+    const inFile = (v) => v.toArray().map((value) => value * this.stage.size);
+    return { position: inFile(this.camera.position), target: inFile(this.controls.target) };
+  }
+
+  /**
+   * Put the camera where another one is; onMove is not called.
+   * @param {CameraState} state
+   * @param {boolean} touched whether a hand has moved it
+   */
+  set(state, touched) {
+    this.touched = touched;
+    this.camera.position.fromArray(state.position).divideScalar(this.stage.size);
+    this.controls.target.fromArray(state.target).divideScalar(this.stage.size);
+    this._update();
+  }
+
+  /**
+   * Go along with a figure that walks: at once on the level, upwards little by little; no hand has moved the camera.
+   * @param {number[]} from @param {number[]} to rig coordinates of its hips
+   */
+  carry(from, to) {
+    const way = new Vector3(...to).sub(_point.set(...from)).divideScalar(this.stage.size);
+    this._behind += way.dot(this.camera.up);
+    const rise = Math.abs(this._behind) > FALL ? this._behind : BEHIND * this._behind;
+    this._behind -= rise;
+    way.projectOnPlane(this.camera.up).addScaledVector(this.camera.up, rise);
+    if (way.lengthSq() < 1e-16) return;
+    this.camera.position.add(way);
+    this.controls.target.add(way);
+    this._update();
+  }
+
+  /** Look at a new figure from its front, a little from the side and above. */
+  lookFromFront() {
+    const [left, up, front] = this.from;
+    const away = this.front.clone().multiplyScalar(front).addScaledVector(this.sides.left, left);
+    away.addScaledVector(this.camera.up, up).setLength(3);
+    this.camera.position.copy(this.controls.target).add(away);
+    this._update();
+  }
+
+  /**
+   * Bring all points into the picture, from the direction in which the camera looks now.
+   * @param {number[][]} points rig coordinates
+   * @param {{room?: number, handles?: number[][]}} [more] room around them; places that have arrows
+   */
+  frame(points, { room = MARGIN, handles = [] } = {}) {
+    const inSizes = (all) => all.map((point) => new Vector3(...point).divideScalar(this.stage.size));
+    const held = inSizes(handles);
+    const seen = [...inSizes(points), ...held];
+    if (!seen.length) return;
+    const low = seen[0].clone();
+    const high = seen[0].clone();
+    for (const point of seen) {
+      low.min(point);
+      high.max(point);
+    }
+    const centre = low.add(high).multiplyScalar(0.5);
+    const axes = axesOf(this.camera, this.controls.target);
+    const [width, height] = this.stage.extent();
+    const taken = Math.min((width < NARROW ? TWO_LINES : CAPTION) / height, 0.25); // of the height
+    const beside = Math.max(Math.min(1, MARGIN * (1 - (2 * ARROWS * height) / width)), 0.5);
+    let away = 0;
+    for (let round = 0; round < 3; round++) {
+      // what is near looks larger: the middle of the picture is not that of the box
+      const whole = distanceFor(this.camera, seen, centre, axes, [1, 1 - taken]);
+      away = Math.max(whole, distanceFor(this.camera, held, centre, axes, [beside, 1 - taken]), NEAREST) * room;
+      centre.add(shiftOf(seen, centre, axes, away));
+    }
+    centre.addScaledVector(axes.up, taken * away * Math.tan((ANGLE * Math.PI) / 360));
+    this.controls.target.copy(centre);
+    this.controls.maxDistance = Math.max(FARTHEST, 4 * away); // a mesh may be much larger than its bones
+    this.camera.position.copy(centre).addScaledVector(axes.back, away);
+    this.touched = false;
+    this._behind = 0;
+    this._update();
+  }
+
+  /** Whether a point is out of the picture. @param {number[][]} points rig coordinates */
+  cuts(points) {
+    this.refresh();
+    const [width, height] = this.stage.extent();
+    return points.some((point) => {
+      const [x, y, ahead] = this.project(point);
+      return !(ahead > 0 && x >= 0 && x <= width && y >= 0 && y <= height);
+    });
+  }
+
+  /** Go back a little. @param {number} factor of the distance */
+  backOff(factor) {
+    this.camera.position.sub(this.controls.target).multiplyScalar(factor).add(this.controls.target);
+    this._update();
+  }
+
+  /** Planes near and far enough for the distance at hand; called before each drawing. */
+  fitPlanes() {
+    const away = this.camera.position.distanceTo(this.controls.target);
+    const near = Math.min(away, 1) * 0.01;
+    const far = away * 4 + 80;
+    if (near === this.camera.near && far === this.camera.far) return;
+    Object.assign(this.camera, { near, far });
+    this.camera.updateProjectionMatrix();
+  }
+
+  /** Bring the camera's matrices up to date, for what is computed between two drawings. */
+  refresh() {
+    this.camera.updateMatrixWorld();
+    const [width, height] = this.stage.extent();
+    this._view = { width, height, upright: Math.tan((ANGLE * Math.PI) / 360) };
+  }
+
+  /**
+   * A point on the canvas; call refresh() before.
+   * @param {number[]} point rig coordinates
+   * @returns {[number, number, number, number]} pixels x and y, distance ahead of the camera [figure sizes], and
+   *   pixels that one file unit takes there
+   */
+  project(point) {
+    const { width, height, upright } = this._view;
+    const seen = _point.fromArray(point).divideScalar(this.stage.size).applyMatrix4(this.camera.matrixWorldInverse);
+    const ahead = -seen.z;
+    const pixels = height / (2 * upright * Math.max(Math.abs(ahead), 1e-9));
+    return [width / 2 + seen.x * pixels, height / 2 - seen.y * pixels, ahead, pixels / this.stage.size];
+  }
+
+  /**
+   * The point of the scene that is seen at a place of the canvas; call refresh() before.
+   * @param {number} x pixels
+   * @param {number} y
+   * @param {number} ahead of the camera [figure sizes]
+   * @returns {number[]} rig coordinates
+   */
+  pointAt(x, y, ahead) {
+    return this._seenAt(x, y, ahead).multiplyScalar(this.stage.size).toArray();
+  }
+
+  /** From the camera through a place of the canvas; call refresh() before. @returns {Ray} in figure sizes */
+  ray(x, y) {
+    const from = new Vector3().setFromMatrixPosition(this.camera.matrixWorld);
+    return new Ray(from, this._seenAt(x, y, 1).sub(from).normalize());
+  }
+
+  _seenAt(x, y, ahead) {
+    const { width, height, upright } = this._view;
+    const pixel = (2 * upright * ahead) / height; // how large one is there
+    const seen = new Vector3((x - width / 2) * pixel, (height / 2 - y) * pixel, -ahead);
+    return seen.applyMatrix4(this.camera.matrixWorld);
+  }
+
+  _update() {
+    this._still = true;
+    this.controls.update();
+    this._still = false;
+    this.stage.invalidate();
+  }
+
+  dispose() {
+    this.controls.dispose();
+  }
+}
+
+/** The picture's own directions: to the right, up, and back towards the camera. */
+function axesOf(camera, target) {
+  const back = camera.position.clone().sub(target).normalize();
+  const right = new Vector3().crossVectors(camera.up, back).normalize();
+  return { back, right, up: new Vector3().crossVectors(back, right) };
+}
+
+/** How far back from `centre` the camera has to be to see all points in shares of the picture's width and height. */
+function distanceFor(camera, points, centre, { back, right, up }, [across, share]) {
+  const tangent = Math.tan((camera.fov * Math.PI) / 360);
+  const [wide, upright] = [tangent * camera.aspect * across, tangent * share];
+  let most = 0;
+  for (const point of points) {
+    const way = point.clone().sub(centre);
+    const [x, y, nearer] = [Math.abs(way.dot(right)), Math.abs(way.dot(up)), way.dot(back)];
+    most = Math.max(most, nearer + Math.max(y / upright, x / wide));
+  }
+  return most;
+}
+
+/** From `centre` to what is in the middle of the picture when it is seen from `away`. */
+function shiftOf(points, centre, { back, right, up }, away) {
+  const across = [Infinity, -Infinity];
+  const upwards = [Infinity, -Infinity];
+  for (const point of points) {
+    const way = point.clone().sub(centre);
+    const depth = 1 - way.dot(back) / away;
+    for (const [range, value] of [
+      [across, way.dot(right) / depth],
+      [upwards, way.dot(up) / depth],
+    ]) {
+      range[0] = Math.min(range[0], value);
+      range[1] = Math.max(range[1], value);
+    }
+  }
+  const shift = right.clone().multiplyScalar((across[0] + across[1]) / 2);
+  return shift.addScaledVector(up, (upwards[0] + upwards[1]) / 2);
+}

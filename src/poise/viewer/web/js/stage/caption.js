@@ -1,0 +1,100 @@
+/** The lines over a view: which method, how it went, how long it took, what is left. */
+
+import { distance, lengthUnit, median } from "poise/texts/figures.js";
+import { spoken, time } from "poise/texts/spoken.js";
+import { element } from "poise/widgets/element.js";
+
+const NEWEST = 30; // solves that the median is taken over
+const EVERY = 100; // [ms] between two changes of the figures: faster cannot be read
+
+/**
+ * @param {import("poise/state/store.js").Store} store
+ * @param {number} slot 0 of A, 1 of B
+ * @returns {{whole: HTMLElement, forget: () => void}} forget: to be told no more
+ */
+export function caption(store, slot) {
+  const letter = "ab"[slot];
+  const method = element("span", { class: "caption-method" });
+  const sentence = element("span", { class: "caption-sentence" }, "Drag a target.");
+  const dot = element("span", { class: "dot", "aria-hidden": "true" });
+  const told = { class: "caption-status", role: "status", "data-testid": `status-${letter}` };
+  const status = element("div", told, dot, sentence);
+  const without = element("div", { class: "caption-without", "data-testid": `without-${letter}`, hidden: true });
+  const figures = element("span", { class: "caption-figures", "data-testid": `time-${letter}` });
+  const left = element("span", { class: "caption-left", "data-testid": `left-${letter}` });
+  const whole = element(
+    "div",
+    { class: "caption", "data-slot": letter },
+    element(
+      "div",
+      { class: "caption-top" },
+      element("b", { class: `letter letter-${letter}` }, letter.toUpperCase()),
+      method,
+      figures,
+      left,
+    ),
+    status,
+    without,
+  );
+  const ofState = store.on("state", (state) => {
+    whole.classList.toggle("alone", state.views === 1);
+    method.textContent = title(store, state.solvers[slot]?.name);
+    whole.hidden = state.driven;
+  });
+  const ofAnswer = store.on("answer", (answer) => {
+    const view = answer.views[slot];
+    if (!view) return;
+    left.hidden = / left\b/.test(view.sentence); // it says so itself, of the same solve
+    sentence.textContent = spoken(view.sentence, store.get("model")?.message.size ?? 1) || "Drag a target.";
+    status.title = [view.sentence, view.note].filter(Boolean).join("\n"); // with all digits
+    dot.dataset.status = view.status;
+    without.hidden = !view.left_out?.length;
+    without.textContent = `left out: ${view.left_out?.map(({ chain }) => chain).join(", ")}`;
+    without.title = view.left_out?.map(({ chain, reason }) => `${chain}: ${reason}`).join("\n") ?? "";
+  });
+  const ofFigures = showFigures(store, slot, figures, left);
+  return { whole, forget: () => [ofState, ofAnswer, ofFigures].forEach((each) => each()) };
+}
+
+function title(store, name) {
+  return store.get("welcome")?.solvers.find((each) => each.name === name)?.title ?? name ?? "";
+}
+
+function showFigures(store, slot, figures, left) {
+  const newest = [];
+  let frame = null; // the newest
+  let [shownAt, timer] = [0, 0];
+  let method = "";
+  const clear = () => {
+    newest.length = 0;
+    figures.textContent = figures.title = left.textContent = left.title = "";
+    delete figures.dataset.newest;
+  };
+  const ofState = store.on("state", (state) => {
+    const now = JSON.stringify([state.solvers[slot], state.mode]);
+    if (now !== method) clear(); // times of another method say nothing of this one
+    method = now;
+  });
+  const show = () => {
+    [shownAt, timer] = [performance.now(), 0];
+    if (!newest.length) return;
+    const [middle, last] = [median(newest), newest[newest.length - 1]];
+    figures.textContent = `${time(middle)} a solve`;
+    figures.title = `median of the last ${newest.length}: ${middle} µs; the newest took ${last} µs`;
+    figures.dataset.newest = String(last);
+    const away = frame.left[slot];
+    left.textContent = Number.isFinite(away) ? `${distance(away, store.get("model")?.message)} left` : "";
+    left.title = Number.isFinite(away) ? `${away} ${lengthUnit(store.get("model")?.message)}` : "";
+  };
+  const ofFrame = store.on("frame", (arrived) => {
+    frame = arrived;
+    if (frame.status[slot] === "nothing") return clear();
+    if (frame.microseconds[slot] > 0) newest.push(frame.microseconds[slot]);
+    if (newest.length > NEWEST) newest.shift();
+    timer ||= window.setTimeout(show, Math.max(shownAt + EVERY - performance.now(), 0)); // the last of a drag, too
+  });
+  return () => {
+    clearTimeout(timer);
+    for (const forget of [ofState, ofFrame]) forget();
+  };
+}

@@ -1,0 +1,184 @@
+/** What is underfoot: a grid that fades into the distance, the shadow on it, and the terrain of a scene. */
+
+import {
+  Color,
+  DoubleSide,
+  Group,
+  Mesh,
+  MeshLambertMaterial,
+  PlaneGeometry,
+  Quaternion,
+  ShaderMaterial,
+  ShadowMaterial,
+  Vector2,
+  Vector3,
+} from "three";
+import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
+
+const UP = { x: new Vector3(1, 0, 0), y: new Vector3(0, 1, 0), z: new Vector3(0, 0, 1) };
+const WIDE = 60; // figure sizes
+const LEVEL = 0.15; // figure sizes: a figure whose lowest joint is nearer to zero stands on zero
+
+const VERTEX = `
+varying vec2 place;
+void main() {
+  place = position.xy;
+  gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+}`;
+
+const FRAGMENT = `
+varying vec2 place;
+uniform float cell;
+uniform float reach;
+uniform vec2 centre;
+uniform vec3 minor;
+uniform vec3 major;
+float line(vec2 p) {
+  vec2 width = max(fwidth(p), vec2(1e-6));
+  vec2 near = abs(fract(p - 0.5) - 0.5) / width;
+  float seen = 1.0 - min(max(width.x, width.y) * 2.0, 1.0); // closer than pixels: nothing, not noise
+  return (1.0 - min(min(near.x, near.y), 1.0)) * seen;
+}
+void main() {
+  float thin = line(place / cell);
+  float thick = line(place / (5.0 * cell));
+  float fade = 1.0 - smoothstep(0.1 * reach, reach, distance(place, centre));
+  float ink = max(thin * 0.75, thick) * fade;
+  if (ink < 0.004) discard;
+  gl_FragColor = vec4(mix(minor, major, thick), ink);
+  #include <colorspace_fragment>
+}`;
+
+export class Ground {
+  /** @param {import("poise/stage/stage.js").Stage} stage */
+  constructor(stage) {
+    this.stage = stage;
+    this.group = new Group();
+    this.plane = new Group();
+    this.grid = new Mesh(new PlaneGeometry(WIDE, WIDE), gridMaterial());
+    this.shade = new Mesh(new PlaneGeometry(12, 12), new ShadowMaterial({ depthWrite: false }));
+    this.shade.receiveShadow = true;
+    this.shade.renderOrder = -1;
+    this.grid.renderOrder = -2;
+    this.plane.add(this.grid, this.shade);
+    this.stage.scene.add(this.plane);
+    this.stage.world.add(this.group);
+    this.up = "y";
+    this.level = 0; // rig coordinates
+    this.terrain = null;
+    this.material = new MeshLambertMaterial({ side: DoubleSide });
+    this._show = { grid: true, shadows: false };
+  }
+
+  /** @param {import("poise/stage/palette.js").Palette} palette */
+  setPalette(palette) {
+    this.grid.material.uniforms.minor.value = new Color(palette.gridMinor);
+    this.grid.material.uniforms.major.value = new Color(palette.gridMajor);
+    this.material.color.setHex(palette.terrain);
+    this.shade.material.opacity = palette.shadow;
+  }
+
+  /** A new figure: its size, and which way is up. @param {"x"|"y"|"z"} up */
+  setUp(up) {
+    this.up = UP[up] ? up : "y";
+    this.plane.quaternion.copy(new Quaternion().setFromUnitVectors(UP.z, UP[this.up]));
+    this.grid.material.uniforms.cell.value = stepFor(this.stage.size) / this.stage.size;
+  }
+
+  /** Lay the floor below a figure that has just appeared; a rest pose may hang below zero. */
+  standUnder(figure) {
+    const axis = "xyz".indexOf(this.up);
+    let low = Infinity;
+    figure.joints.forEach((joint, row) => {
+      if (joint.shown) low = Math.min(low, figure.positions[3 * row + axis]);
+    });
+    if (!Number.isFinite(low)) return;
+    this.level = low < -LEVEL * figure.size ? low : 0;
+    this.plane.position.copy(UP[this.up]).multiplyScalar((this.level - 2e-4 * figure.size) / figure.size);
+  }
+
+  /** Fade about where the camera looks. @param {import("three").Vector3} target @param {number} away */
+  follow(target, away) {
+    const inPlane = this.plane.worldToLocal(target.clone());
+    this.grid.material.uniforms.centre.value.set(inPlane.x, inPlane.y);
+    this.grid.material.uniforms.reach.value = Math.min(Math.max(4, 3 * away), WIDE / 2);
+  }
+
+  /** @param {{grid: boolean, shadows: boolean}} show */
+  setShow(show) {
+    this._show = show;
+    this._apply();
+  }
+
+  _apply() {
+    this.grid.visible = this._show.grid && this.terrain === null; // a terrain has lines of its own: its shape
+    this.shade.visible = this._show.shadows && this.terrain === null;
+  }
+
+  /** @param {ArrayBuffer|null} glb in world coordinates */
+  async setTerrain(glb) {
+    const ask = Symbol("terrain");
+    this._ask = ask;
+    const gltf = glb ? await new GLTFLoader().parseAsync(glb, "") : null;
+    if (ask !== this._ask) return; // another one was asked for meanwhile
+    this._clear();
+    this.terrain = gltf ? (gltf.scene ?? gltf.scenes[0]) : null;
+    this.terrain?.traverse((object) => {
+      if (!object.isMesh) return;
+      if (!object.geometry.attributes.normal) object.geometry = faceted(object.geometry);
+      object.material = this.material;
+      object.receiveShadow = true;
+    });
+    if (this.terrain) this.group.add(this.terrain);
+    this._apply();
+    this.stage.invalidate();
+  }
+
+  _clear() {
+    this.terrain?.traverse((object) => object.geometry?.dispose());
+    this.terrain?.removeFromParent();
+    this.terrain = null;
+  }
+
+  dispose() {
+    this._clear();
+    for (const mesh of [this.grid, this.shade]) {
+      mesh.geometry.dispose();
+      mesh.material.dispose();
+    }
+    this.material.dispose();
+  }
+}
+
+/** A mesh without normals has flat faces, as glTF wants it: the edges of stairs are edges. */
+function faceted(geometry) {
+  const flat = geometry.toNonIndexed();
+  flat.computeVertexNormals();
+  geometry.dispose();
+  return flat;
+}
+
+/** Width of a cell: 1, 2 or 5 times a power of ten, about a fifth of a figure. @param {number} size file units */
+export function stepFor(size) {
+  const wanted = size / 5;
+  const ten = 10 ** Math.floor(Math.log10(wanted));
+  return ten * ([5, 2, 1].find((step) => step * ten <= wanted * 1.0001) ?? 1);
+}
+
+function gridMaterial() {
+  const uniforms = {
+    cell: { value: 0.2 },
+    reach: { value: 8 },
+    centre: { value: new Vector2() },
+    minor: { value: new Color() },
+    major: { value: new Color() },
+  };
+  return new ShaderMaterial({
+    uniforms,
+    vertexShader: VERTEX,
+    fragmentShader: FRAGMENT,
+    transparent: true,
+    depthWrite: false,
+    side: DoubleSide,
+  });
+}

@@ -1,0 +1,82 @@
+/** A cube in the corner that turns as the picture does: it shows from where the figure is seen, and a click sets it. */
+
+import { element } from "poise/widgets/element.js";
+import { Vector3 } from "three";
+
+const HALF = 21; // pixels
+const OPPOSITE = { front: "back", back: "front", left: "right", right: "left", top: "bottom", bottom: "top" };
+const KEYS = { front: "5", back: "5, 5", left: "3", right: "3, 3", top: "7", bottom: "7, 7" };
+const TITLES = {
+  front: "From the front",
+  back: "From behind",
+  left: "From the figure's left",
+  right: "From the figure's right",
+  top: "From above",
+  bottom: "From below",
+};
+
+/** Where the sides are, by the axis that is upwards and the one to the front. @returns {Record<string, Vector3>} */
+export function sidesOf(up, front) {
+  const left = new Vector3().crossVectors(up, front);
+  const all = { front: front.clone(), left, top: up.clone() };
+  for (const [name, way] of Object.entries(all)) all[OPPOSITE[name]] = way.clone().negate();
+  return all;
+}
+
+/** What a second press of a key for this side asks for. @param {string} side */
+export function opposite(side) {
+  return OPPOSITE[side];
+}
+
+export class ViewCube {
+  /**
+   * @param {HTMLElement} container
+   * @param {(side: string) => void} onSide
+   */
+  constructor(container, onSide) {
+    this.faces = Object.fromEntries(Object.keys(TITLES).map((side) => [side, face(side, onSide)]));
+    this.cube = element("div", { class: "view-cube-turned" }, ...Object.values(this.faces));
+    this.whole = element("div", { class: "view-cube", "data-testid": "view-cube" }, this.cube);
+    container.append(this.whole);
+    this.shown = "";
+  }
+
+  /** Lay out the faces. @param {Record<string, Vector3>} sides */
+  setSides(sides) {
+    for (const [side, button] of Object.entries(this.faces)) {
+      const out = sides[side];
+      const level = side !== "top" && side !== "bottom";
+      const upwards = level ? sides.top : side === "top" ? sides.back : sides.front;
+      const right = new Vector3().crossVectors(upwards, out);
+      button.style.transform = matrix(right, upwards.clone().negate(), out, out.clone().multiplyScalar(HALF));
+    }
+    this.shown = "";
+  }
+
+  /** Turn as the picture is. @param {import("three").Camera} camera with its matrices up to date */
+  turn(camera) {
+    const e = camera.matrixWorld.elements; // columns: to the right, up and back, in the world
+    const column = (k) => new Vector3(e[k], -e[4 + k], e[8 + k]);
+    const turned = matrix(column(0), column(1), column(2), new Vector3());
+    if (turned === this.shown) return;
+    this.shown = turned;
+    this.cube.style.transform = turned;
+  }
+
+  dispose() {
+    this.whole.remove();
+  }
+}
+
+function face(side, onSide) {
+  const title = `${TITLES[side]} (${KEYS[side]})`;
+  const attributes = { type: "button", class: "view-cube-face", title, tabindex: -1, "data-side": side };
+  return element("button", { ...attributes, onclick: () => onSide(side) }, side);
+}
+
+/** A matrix as style sheets write it: where x, y (downwards) and z (to the eye) go, and a shift. */
+function matrix(x, y, z, shift) {
+  const columns = [x, y, z].map((v) => [...v.toArray(), 0]);
+  const numbers = [...columns.flat(), ...shift.toArray(), 1].map((value) => Number(value.toFixed(5)));
+  return `matrix3d(${numbers.join(", ")})`;
+}

@@ -1,0 +1,399 @@
+/** One view of the scene: what the rest of the page tells it is drawn, what is done in it is told back. */
+
+import { BoneTurn } from "poise/handles/bone_turn.js";
+import { Gizmo } from "poise/handles/gizmo.js";
+import { Grab } from "poise/handles/grab.js";
+import { LimitHandles } from "poise/handles/limit_handles.js";
+import { Picking } from "poise/handles/picking.js";
+import { Pull } from "poise/handles/pull.js";
+import { Actor, SHOW } from "poise/stage/actor.js";
+import { Camera } from "poise/stage/camera.js";
+import { Clouds } from "poise/stage/clouds.js";
+import { Ground } from "poise/stage/ground.js";
+import { NameLabel } from "poise/stage/name_label.js";
+import { PALETTES } from "poise/stage/palette.js";
+import { shine, useShadows } from "poise/stage/shadow.js";
+import { Stage } from "poise/stage/stage.js";
+import { opposite, ViewCube } from "poise/stage/view_cube.js";
+import { Quaternion, Vector3 } from "three";
+
+const AROUND = 1.7; // of the distance, so that what is selected is seen where it belongs
+const GIVING_ROOM = 1.02; // of the distance, in each frame in which the figure is cut
+
+/**
+ * @typedef {{what: "target"|"pole"|"handle", chain?: string, name?: string, position: number[], rotation: number[],
+ *   direction?: number[], phase: "start"|"move"|"end"}} Drag rig coordinates, w x y z
+ *
+ * @typedef {object} Told what the viewport tells
+ * @property {number} slot 0: view A, 1: view B
+ * @property {(joint: string|null) => void} onSelect
+ * @property {(drag: Drag) => number} [onDrag] the serial that it is sent with; without it nothing can be dragged
+ * @property {(chain: string, tip: string) => void} [onTake] a click or drag gives the gizmo to a target or pole of this
+ *   chain
+ * @property {(joint: string) => void} [onPin] a click on a hand or foot pins it, or lets it go
+ * @property {(turns: boolean) => void} [onHold] the gizmo has got something that can be turned, or that cannot
+ * @property {(state: import("poise/stage/camera.js").CameraState) => void} onCamera
+ * @property {(text: string) => void} [onMessage] what could not be drawn, and why
+ */
+
+export class Viewport {
+  /** @param {HTMLElement} container @param {Told} told */
+  constructor(container, told) {
+    this.container = container;
+    this.told = told;
+    this.actor = null;
+    this._met = undefined; // the actor whose first frame was shown
+    this.state = null;
+    this.answer = null;
+    this.show = { ...SHOW };
+    this.palette = PALETTES.dark;
+    this.stage = new Stage(container, () => this._beforeDraw());
+    this.gizmo = new Gizmo(this.stage, (message) => told.onDrag?.(message) ?? 0);
+    this.view = new Camera(this.stage, (state) => told.onCamera(state));
+    this.gizmo.setCamera(this.view);
+    this.ground = new Ground(this.stage);
+    this.label = new NameLabel(container);
+    this.cube = told.slot === 0 ? new ViewCube(container, (side) => this.lookFrom(side)) : null;
+    this.bone = new BoneTurn(this);
+    this.clouds = new Clouds(this.stage);
+    this.limitHandles = new LimitHandles(this);
+    this.pull = new Pull(this);
+    this.grab = new Grab(this);
+    this.picking = new Picking(this);
+    this.show.shadows = !this.stage.software; // drawn in software they take longer than everything else
+    this.setTheme("dark");
+    this.setShow({});
+    this.resize();
+  }
+
+  get scene() {
+    return this.stage.scene;
+  }
+
+  get camera() {
+    return this.view.camera;
+  }
+
+  get renderer() {
+    return this.stage.renderer;
+  }
+
+  /**
+   * Show another model; what was shown of the last one goes.
+   * @param {object} model the message
+   * @param {ArrayBuffer|null} asset its GLB
+   */
+  async setModel(model, asset) {
+    const old = this.actor;
+    const actor = new Actor(this.stage, model);
+    this.actor = actor;
+    this.stage.setSize(actor.figure.size);
+    this.view.setUp(model.up);
+    this.ground.setUp(model.up);
+    this.gizmo.setHandles(actor.handles);
+    old?.dispose();
+    this._fresh = true; // the next frame is the first of this model
+    this._time = 0; // of the clip, in the frame that was shown last [s]
+    this._carrier = Math.max(
+      model.joints.findIndex(({ role }) => role === "hips"),
+      0,
+    );
+    this.answer = null;
+    actor.setPalette(this.palette);
+    actor.setShow(this.show);
+    if (asset) await this._loadSkin(actor, asset);
+    this.stage.invalidate();
+  }
+
+  async _loadSkin(actor, asset) {
+    try {
+      await actor.skin.load(asset);
+    } catch (error) {
+      this._complain(`The meshes of this file cannot be drawn: ${error.message}`);
+    }
+    if (actor !== this.actor) {
+      actor.skin.dispose(); // another model came while this one was read
+      return;
+    }
+    if (actor.figure.ready) actor.skin.update();
+    actor.setShow(this.show);
+  }
+
+  _complain(text) {
+    if (this.told.onMessage) this.told.onMessage(text);
+    else console.warn(text);
+  }
+
+  /**
+   * @param {{id: number|null}|null} terrain the message
+   * @param {ArrayBuffer|null} asset its GLB, in world coordinates
+   */
+  async setTerrain(terrain, asset) {
+    try {
+      await this.ground.setTerrain(terrain?.id != null ? asset : null);
+    } catch (error) {
+      this._complain(`The terrain cannot be drawn: ${error.message}`);
+    }
+  }
+
+  /** @param {object} state the message */
+  setState(state) {
+    const pulled = state.pulled || this.state?.pulled; // a pull leaves a clip where it is, and so does its undoing
+    const leaps = this.state?.clip !== state.clip && !pulled;
+    if (this.state && (leaps || this.state.name !== state.name)) this._fresh = true;
+    this.state = state;
+    if (!this.actor) return;
+    this.actor.setState(state, this.camera.up);
+    this.bone.follow(state.serial);
+    this.limitHandles.update();
+    this.activate(this.gizmo.active);
+  }
+
+  /** Give the gizmo to a handle, or to the first target there is; a whole body has none by itself. @param {string|null} key */
+  activate(key) {
+    const { all } = this.actor.handles;
+    const usable = (one) => one?.enabled && one.what !== "pin" && this.told.onDrag !== undefined;
+    const targets = this.state?.scope === "body" ? [] : [...all.values()].filter(({ what }) => what === "target");
+    const first = targets.find(usable);
+    this.gizmo.attach(usable(all.get(key)) ? key : (first?.key ?? null));
+    this.told.onHold?.(this.gizmo.turns);
+    this._paintHandles();
+  }
+
+  /** Give the gizmo to a handle. @param {import("poise/handles/handles.js").Wanted} handle */
+  take({ key, what, id, tip }) {
+    if (what !== "handle") this.told.onTake?.(String(id), tip);
+    this.activate(key);
+  }
+
+  /** The chain whose target or pole the gizmo has; nothing changes where it has one already. @param {string} chain */
+  activateChain(chain) {
+    if (this.state?.pulled === chain) return; // it follows the pointer
+    const { all } = this.actor?.handles ?? {};
+    const key = `target:${chain}`;
+    if (all?.get(key)?.enabled && all.get(this.gizmo.active)?.id !== chain) this.activate(key);
+  }
+
+  /** Something is dragged in another view. @param {Drag} drag @param {number} serial */
+  moveHandle(drag, serial) {
+    const what = drag.what === "pull" ? "target" : drag.what;
+    this.actor?.handles.move(`${what}:${drag.chain ?? drag.name ?? this.state?.pulled}`, drag, serial);
+    this.stage.invalidate();
+  }
+
+  /** @param {object} answer the message */
+  setAnswer(answer) {
+    this.answer = answer;
+    const { at_limit = [], resting = [], open = [] } = this._answered ?? {};
+    this.actor?.loops.setOpen(open);
+    this.actor?.setHit(at_limit.filter((joint) => !resting.includes(joint))); // red is where a limit may be in the way
+    this._paintHandles();
+  }
+
+  /** How this view was solved; the first view's where it is not told yet. */
+  get _answered() {
+    const views = this.answer?.views ?? [];
+    return views[this.told.slot] ?? views[0];
+  }
+
+  _paintHandles() {
+    const status = this._answered?.status ?? "nothing";
+    this.actor?.handles.paint(this.palette, status in this.palette.status ? status : "nothing", this.gizmo.active);
+    this.stage.invalidate();
+  }
+
+  /** @param {import("poise/protocol/frames.js").Frame} frame */
+  setFrame(frame) {
+    if (!this.actor || frame.joints !== this.actor.figure.count) return; // of a model that is gone
+    const before = this.actor.figure.ready ? this.actor.figure.position(this._carrier) : null;
+    this.actor.setFrame(frame, this.told.slot);
+    const solved = frame.status[this.told.slot] !== "nothing";
+    this.bone.follow(frame.serial);
+    this.limitHandles.update();
+    if (this._fresh) this._meet();
+    else if (before && this._runs(frame)) this._goAlong(before);
+    else if (solved && this._unsolved && !this.view.touched && this.view.cuts(this.actor.joints())) this._fit();
+    this._time = frame.time;
+    // what is shown is the pose alone: the solver is being compiled, unless it waits for a part to be pulled
+    this._unsolved = !solved && this.state?.scope !== "body";
+    this.stage.invalidate();
+  }
+
+  /** Whether the clip goes on in this frame; a pull leaves it, and the camera stays. */
+  _runs(frame) {
+    const sought = frame.time !== this._time && frame.version === this.state?.version; // not pulled nor undone
+    const moves = frame.playing || sought;
+    return moves && Boolean(this.state?.clip) && this.grab.taken === null;
+  }
+
+  /** A clip plays or is sought in: the camera follows the figure, and goes back where it stretches out of the picture. */
+  _goAlong(before) {
+    this.view.carry(before, this.actor.figure.position(this._carrier));
+    if (!this.view.touched && this.view.cuts(this.actor.joints())) this.view.backOff(GIVING_ROOM);
+  }
+
+  /** The first frame of a model or clip. */
+  _meet() {
+    this._fresh = false;
+    this.ground.standUnder(this.actor.figure);
+    this.actor.trail.clear();
+    const same = this._met === this.actor;
+    if (same && !this.view.cuts(this.actor.joints())) return; // of another clip that is in the picture
+    this._met = this.actor;
+    if (!same) {
+      this.view.setFront(this.actor.front(this.camera.up));
+      this.cube?.setSides(this.view.sides);
+      this.view.lookFromFront();
+    }
+    this._fit();
+  }
+
+  /** @param {import("poise/protocol/frames.js").Frame} frame of the start pose */
+  setGhost(frame) {
+    if (!this.actor || frame.joints !== this.actor.figure.count) return;
+    this.actor.setGhost(frame);
+    this.stage.invalidate();
+  }
+
+  /** @param {string|null} joint */
+  setSelected(joint) {
+    if (!this.actor) return;
+    this.actor.selected = this.actor.figure.rows.get(joint) ?? -1;
+    this.limitHandles.select(joint);
+    this.actor.paintBones();
+    this.stage.invalidate();
+  }
+
+  /** @param {Partial<typeof SHOW>} show what is left out stays */
+  setShow(show) {
+    for (const [name, value] of Object.entries(show)) if (value != null && name in this.show) this.show[name] = value;
+    this.ground.setShow(this.show);
+    useShadows(this.stage, this.show.shadows);
+    this.actor?.setShow(this.show);
+    this.limitHandles.update();
+    this.stage.invalidate();
+  }
+
+  /** @param {"dark"|"light"} theme */
+  setTheme(theme) {
+    this.palette = PALETTES[theme] ?? PALETTES.dark;
+    for (const part of [this.stage, this.ground, this.gizmo]) part.setPalette(this.palette);
+    this.actor?.setPalette(this.palette);
+    this.label.setTheme(theme);
+    this._paintHandles();
+  }
+
+  /** Bring figure and targets into the picture. */
+  frameAll() {
+    this._fit();
+    this.told.onCamera(this.view.state());
+  }
+
+  /** Bring the selected joint into the picture, or without one the chain that the gizmo has. */
+  frameSelected() {
+    const points = this._chosen();
+    if (!points.length) return this.frameAll();
+    this.view.frame(points, { room: AROUND });
+    this.view.touched = true; // somebody looks at this: it stays
+    this.told.onCamera(this.view.state());
+  }
+
+  /** Places of what is selected. @returns {number[][]} */
+  _chosen() {
+    const { actor } = this;
+    if (!actor?.figure.ready) return [];
+    if (actor.selected >= 0) return actor.around(actor.selected);
+    const handle = actor.handles.all.get(this.gizmo.active);
+    const chain = this.state?.chains?.find(({ id }) => handle && id === handle.id);
+    const rows = (chain?.joints ?? []).map((name) => actor.figure.rows.get(name));
+    return handle ? [handle.object.position.toArray(), ...rows.flatMap((row) => actor.around(row))] : [];
+  }
+
+  /** Look from a side; where it is looked from there already, from the other. @param {string} side */
+  lookFrom(side) {
+    if (!this.actor?.figure.ready) return;
+    const { touched } = this.view;
+    this.view.lookFrom(this.view.side === side ? opposite(side) : side);
+    if (!touched) this._fit();
+    this.told.onCamera(this.view.state());
+  }
+
+  _fit() {
+    if (!this.actor?.figure.ready) return;
+    this.stage.resize(); // a view that has just got a neighbour has not been told of its shape yet
+    const { all } = this.actor.handles;
+    const targets = [...all.values()].filter(({ what, enabled }) => enabled && (what === "target" || what === "pin"));
+    const places = targets.map(({ object }) => object.position.toArray());
+    this.view.frame(this.actor.points(), { handles: this.told.onDrag ? places : [] });
+  }
+
+  /** Forget the way of the tips. */
+  clearTrail() {
+    this.actor?.trail.clear();
+    this.stage.invalidate();
+  }
+
+  /** Fit the picture to its place; where no hand has moved the camera and none pulls, everything is framed anew. */
+  resize() {
+    const shape = this.stage.extent().join();
+    this.stage.resize();
+    if (shape !== this._shape && this._met === this.actor && !this.view.touched && !this.grab.taken) this._fit();
+    this._shape = shape;
+  }
+
+  /** @returns {Promise<Blob>} PNG */
+  snapshot() {
+    return this.stage.snapshot();
+  }
+
+  /** Where a joint is drawn, from the matrix that is drawn. @param {number} row @returns {number[]} rig coordinates */
+  jointPosition(row, character = 0) {
+    return new Vector3().setFromMatrixPosition(this.actor.drawnMatrix(row, character)).toArray();
+  }
+
+  /** How a joint is turned, from the matrix that is drawn. @param {number} row @returns {number[]} w x y z */
+  jointRotation(row, character = 0) {
+    const turn = new Quaternion();
+    this.actor.drawnMatrix(row, character).decompose(new Vector3(), turn, new Vector3());
+    return [turn.w, turn.x, turn.y, turn.z];
+  }
+
+  /** @param {number[]} point rig coordinates @returns {[number, number]} pixels on the page */
+  screenOf(point) {
+    this.view.refresh();
+    const [x, y] = this.view.project(point);
+    const box = this.stage.canvas.getBoundingClientRect();
+    return [box.left + x, box.top + y];
+  }
+
+  _beforeDraw() {
+    this.gizmo.flush();
+    this.view.fitPlanes();
+    this.view.refresh();
+    this.cube?.turn(this.camera);
+    shine(this.stage, this.view, this.actor);
+    this.ground.follow(this.view.controls.target, this.camera.position.distanceTo(this.view.controls.target));
+    if (!this.actor) return;
+    this.actor.handles.fitToScreen((point) => this.view.project(point));
+    this.actor.poles.update();
+    this.actor.ranges.update();
+    this.actor.loops.fitToScreen((point) => this.view.project(point), this.camera);
+  }
+
+  dispose() {
+    for (const part of [
+      this.picking,
+      this.grab,
+      this.label,
+      this.cube,
+      this.limitHandles,
+      this.clouds,
+      this.gizmo,
+      this.actor,
+      this.ground,
+      this.view,
+      this.stage,
+    ])
+      part?.dispose();
+  }
+}

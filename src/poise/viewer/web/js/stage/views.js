@@ -1,0 +1,226 @@
+/** The one or two viewports side by side: made, fed and taken away as the state says. */
+
+import { keep } from "poise/files/keep.js";
+import { busySign } from "poise/notices/busy_sign.js";
+import { caption } from "poise/stage/caption.js";
+import { Viewport } from "poise/stage/viewport.js";
+import { chooseShadows } from "poise/state/settings.js";
+import { element } from "poise/widgets/element.js";
+
+/**
+ * @typedef {object} Hands what the viewports report
+ * @property {(joint: string|null) => void} onSelect
+ * @property {(joint: string) => void} onPin a hand or foot was clicked
+ * @property {(drag: any, viewport: any) => number} onDrag with the viewport in which it is done; its serial
+ * @property {(level: "note"|"done", text: string) => void} onMessage
+ * @property {() => void} onCancel give up what is being solved
+ */
+
+export class Views {
+  /**
+   * @param {HTMLElement} place
+   * @param {import("poise/state/store.js").Store} store
+   * @param {Hands} hands
+   */
+  constructor(place, store, hands) {
+    this.place = place;
+    this.store = store;
+    this.hands = hands;
+    /** @type {{viewport: any, whole: HTMLElement, forget: () => void, loading: boolean}[]} */
+    this.views = [];
+    this.turned = false; // by hand: then the camera is left alone
+    store.on("model", (model) => this.each((view) => this.load(view, model)));
+    store.on("terrain", ({ message, asset }) => this.each(({ viewport }) => viewport.setTerrain(message, asset)));
+    store.on("state", (state) => this.follow(state));
+    store.on("dragged", (drag) => this.followDrag(drag));
+    store.on("answer", (answer) => this.each(({ viewport }) => viewport.setAnswer(answer)));
+    store.on("frame", (frame) => this.each((view) => view.loading || view.viewport.setFrame(frame)));
+    store.on("ghost", (frame) => this.each((view) => view.loading || view.viewport.setGhost(frame)));
+    store.on("selected", (joint) => this.each(({ viewport }) => viewport.setSelected(joint)));
+    store.on("show", (show) => this.each(({ viewport }) => viewport.setShow(show)));
+    store.on("active", (chain) => this.each(({ viewport }) => viewport.activateChain(chain)));
+    store.on(["gizmo", "space"], () => this.each((view) => this.setGizmo(view)));
+    store.on("marks", ({ marks }) => this.each(({ viewport }) => viewport.clouds.set(marks)));
+    store.on(["selected", "turning"], () => this.each((view) => this.setBone(view)));
+    store.on(
+      "connection",
+      (status) => status === "open" && this.each(({ viewport }) => viewport.actor?.handles.forgetHeld()),
+    );
+    store.on("theme", (theme) => this.each(({ viewport }) => viewport.setTheme(theme)));
+    new ResizeObserver(() => this.resize()).observe(place);
+  }
+
+  /** @returns {any[]} the viewports, A first */
+  get viewports() {
+    return this.views.map(({ viewport }) => viewport);
+  }
+
+  resize() {
+    this.each(({ viewport }) => viewport.resize());
+    this.lookAlike();
+  }
+
+  each(act) {
+    this.views.forEach(act);
+  }
+
+  /** As many views as the state has, and the state in each. */
+  follow(state) {
+    const before = this.views.length;
+    while (this.views.length > state.views) this.remove();
+    while (this.views.length < state.views) this.add();
+    this.place.dataset.views = String(state.views);
+    this.each(({ viewport }) => viewport.setState(state));
+    if (before && before !== state.views && !this.turned) this.frameAll(); // the views have another shape now
+  }
+
+  /** The state comes when a drag has ended; until then the other view is told by the one in which it is done. */
+  followDrag(drag) {
+    for (const viewport of this.viewports)
+      if (viewport !== drag.viewport || drag.what === "pull") viewport.moveHandle(drag, drag.serial);
+  }
+
+  setGizmo({ viewport }) {
+    viewport.gizmo.setMode(this.store.get("gizmo"), this.store.get("space"));
+  }
+
+  /** The rings are on the selected bone, or on a target. */
+  setBone({ viewport }) {
+    viewport.bone.give(this.store.get("turning") ? this.store.get("selected") : null);
+  }
+
+  add() {
+    const { store } = this;
+    const slot = this.views.length;
+    const canvas = element("div", { class: "view-canvas" });
+    const { whole: words, forget: forgetWords } = caption(store, slot);
+    const sign = slot === 0 ? busySign(store, () => this.hands.onCancel()) : null;
+    if (sign) words.append(sign.whole);
+    const forget = () => [forgetWords, sign?.forget].forEach((each) => each?.());
+    const whole = element(
+      "section",
+      {
+        class: "view",
+        "aria-label": `View ${"AB"[slot]}`,
+        "data-testid": `view-${"ab"[slot]}`,
+      },
+      canvas,
+      words,
+    );
+    this.place.append(whole);
+    const { onSelect, onPin, onDrag, onMessage } = this.hands;
+    const onCamera = () => {
+      this.turned = true;
+      this.lookAlike(viewport);
+    };
+    const drag = (what) => onDrag(what, viewport);
+    const viewport = new Viewport(canvas, {
+      slot,
+      onSelect,
+      onPin,
+      onDrag: drag,
+      onTake: (chain, tip) => this.take(chain, tip),
+      onHold: (turns) => store.set("holds", { turns }),
+      onMessage: (text) => onMessage("note", text),
+      onCamera,
+    });
+    const view = { viewport, whole, forget, loading: false };
+    this.views.push(view);
+    chooseShadows(store, viewport);
+    this.fill(view);
+  }
+
+  /** Make a target the active one. Its effector is selected, except while a joint is picked or bones are turned. */
+  take(chain, tip) {
+    const { store } = this;
+    if (!store.get("picking") && !store.get("turning")) this.hands.onSelect(tip);
+    store.set("active", chain);
+  }
+
+  /** Everything that came before this view was there. */
+  fill(view) {
+    const { store } = this;
+    const { viewport } = view;
+    const terrain = store.get("terrain");
+    viewport.setTheme(store.get("theme"));
+    viewport.setShow(store.get("show"));
+    this.setGizmo(view);
+    viewport.clouds.set(store.get("marks")?.marks ?? []);
+    if (terrain) viewport.setTerrain(terrain.message, terrain.asset);
+    if (store.get("model")) this.load(view, store.get("model"));
+    else view.loading = true;
+  }
+
+  /** Frames wait until the model that they belong to is there; then the newest is shown. */
+  async load(view, { message, asset }) {
+    const { store } = this;
+    view.loading = true;
+    await view.viewport.setModel(message, asset);
+    if (store.get("model")?.message !== message || !this.views.includes(view)) return;
+    view.loading = false;
+    const give = (topic, take) => store.get(topic) && take.call(view.viewport, store.get(topic));
+    give("state", view.viewport.setState);
+    give("ghost", view.viewport.setGhost);
+    give("frame", view.viewport.setFrame);
+    give("answer", view.viewport.setAnswer);
+    view.viewport.setSelected(store.get("selected"));
+    view.viewport.activateChain(store.get("active"));
+    this.setBone(view);
+    if (view !== this.views[0]) this.lookAlike();
+    store.set("shown", message.id);
+  }
+
+  remove() {
+    const view = this.views.pop();
+    view?.forget();
+    view?.viewport.dispose();
+    view?.whole.remove();
+  }
+
+  /** All views look from the same place: what differs is the answer, not the angle. */
+  lookAlike(from = this.viewports[0]) {
+    for (const viewport of this.viewports)
+      if (viewport !== from) viewport.view.set(from.view.state(), from.view.touched);
+  }
+
+  /** Forget the ways of the tips. */
+  clearTrails() {
+    this.each(({ viewport }) => viewport.clearTrail());
+  }
+
+  frameAll() {
+    this.each(({ viewport }) => viewport.resize());
+    this.viewports[0]?.frameAll();
+    this.lookAlike();
+  }
+
+  frameSelected() {
+    this.viewports[0]?.frameSelected();
+    this.lookAlike();
+  }
+
+  /** @param {string} side */
+  lookFrom(side) {
+    this.viewports[0]?.lookFrom(side);
+    this.lookAlike();
+  }
+
+  /** A PNG of what is seen, both views side by side. */
+  async savePicture() {
+    const pictures = await Promise.all(this.viewports.map(async (each) => createImageBitmap(await each.snapshot())));
+    const sheet = document.createElement("canvas");
+    sheet.width = pictures.reduce((sum, each) => sum + each.width, 0);
+    sheet.height = Math.max(...pictures.map((each) => each.height));
+    let x = 0;
+    for (const picture of pictures) {
+      sheet.getContext("2d")?.drawImage(picture, x, 0);
+      x += picture.width;
+    }
+    const name = (this.store.get("model")?.message.name ?? "poise").replace(/\.[a-z]+$/i, "");
+    const save = (blob) => {
+      keep(blob, `${name}.png`);
+      this.hands.onMessage("done", `saved ${name}.png`);
+    };
+    sheet.toBlob((blob) => blob && save(blob), "image/png");
+  }
+}

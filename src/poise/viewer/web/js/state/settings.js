@@ -1,0 +1,77 @@
+/** What a person likes to see, kept from one visit to the next: theme, gizmo, what is shown, sides, what is folded. */
+
+const STORED = "poise-settings";
+const KEPT = ["show", "gizmo", "space", "sides", "options", "themeChoice"]; // topics
+const TALL = 850; // [px] a window in which the options of a solver have room
+
+/** What is drawn at first; `through` draws the bones over the skin. Shadows: as the graphics can. */
+export const SHOWN_AT_FIRST = {
+  bones: true,
+  skin: true,
+  through: false,
+  axes: false,
+  limits: true,
+  ranges: true,
+  loops: true,
+  ghost: true,
+  trail: true,
+  grid: true,
+  shadows: null,
+  skinOpacity: 1,
+};
+
+/**
+ * Put the settings into the store, keep them when they change, and follow the system where the theme is "auto".
+ *
+ * @param {import("poise/state/store.js").Store} store
+ */
+export function keepSettings(store) {
+  const kept = read();
+  store.set("show", { ...SHOWN_AT_FIRST, ...kept.show });
+  store.set("gizmo", kept.gizmo === "turn" ? "turn" : "move");
+  store.set("space", kept.space === "local" ? "local" : "world");
+  store.set("sides", { ...kept.sides });
+  store.set("options", kept.options ?? innerHeight >= TALL);
+  store.set("themeChoice", ["dark", "light"].includes(kept.themeChoice) ? kept.themeChoice : "auto");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const follow = () => {
+    const choice = store.get("themeChoice");
+    const theme = choice === "auto" ? (dark.matches ? "dark" : "light") : choice;
+    document.documentElement.dataset.theme = theme;
+    if (store.get("theme") !== theme) store.set("theme", theme);
+  };
+  dark.addEventListener("change", follow);
+  store.on("themeChoice", follow);
+  store.on(KEPT, () => write(store));
+}
+
+/** Where nobody has chosen, shadows are as the viewport begins: without, where it is drawn in software. */
+export function chooseShadows(store, viewport) {
+  const show = store.get("show");
+  if (show.shadows === null) store.set("show", { ...show, shadows: viewport.show.shadows });
+}
+
+const THEMES = ["auto", "dark", "light"];
+
+/** From one theme to the next. */
+export function nextTheme(store) {
+  const at = THEMES.indexOf(store.get("themeChoice"));
+  store.set("themeChoice", THEMES[(at + 1) % THEMES.length]);
+}
+
+function read() {
+  try {
+    return JSON.parse(localStorage.getItem(STORED) ?? "{}");
+  } catch {
+    return {}; // storage is off, or holds something else: the page works without
+  }
+}
+
+function write(store) {
+  const kept = Object.fromEntries(KEPT.map((topic) => [topic, store.get(topic)]));
+  try {
+    localStorage.setItem(STORED, JSON.stringify(kept));
+  } catch {
+    // nothing is kept, nothing is broken
+  }
+}

@@ -1,0 +1,50 @@
+/** When each foot is on the ground: a row of bars a foot, under the scrubber, with a line at the time shown. */
+
+import { element } from "poise/widgets/element.js";
+
+export class ContactBars {
+  /** @param {import("poise/state/store.js").Store} store */
+  constructor(store) {
+    this.store = store;
+    this.drawn = "";
+    this.rows = element("div", { class: "contact-rows" });
+    this.now = element("div", { class: "now" });
+    this.whole = element("div", { class: "contacts", "data-testid": "contacts", role: "img" }, this.rows, this.now);
+    store.on("state", (state) => this.draw(state));
+    store.on("frame", (frame) => this.move(frame.time));
+  }
+
+  draw(state) {
+    const clip = state.clips.find((each) => each.name === state.clip);
+    this.seconds = state.duration || clip?.seconds || 0;
+    const contacts = this.seconds ? (state.contacts ?? []) : [];
+    const drawn = JSON.stringify([contacts, this.seconds]);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    this.whole.hidden = contacts.length === 0;
+    const said = contacts.map(({ foot, intervals }) => `${foot}: ${intervals.length} contacts`);
+    this.whole.setAttribute("aria-label", said.join(", "));
+    this.rows.replaceChildren(
+      ...contacts.map(({ foot, intervals }) =>
+        element(
+          "div",
+          { class: "contact-row", title: `${foot} on the ground` },
+          element("span", { class: "foot" }, foot),
+          ...intervals.map((interval) => this.bar(interval)),
+        ),
+      ),
+    );
+    this.move(this.store.get("frame")?.time ?? 0);
+  }
+
+  bar([from, to]) {
+    const bar = element("div", { class: "bar" });
+    bar.style.left = `${(100 * from) / this.seconds}%`;
+    bar.style.width = `${(100 * (to - from)) / this.seconds}%`;
+    return bar;
+  }
+
+  move(time) {
+    if (this.seconds) this.now.style.left = `${Math.min(100, (100 * time) / this.seconds)}%`;
+  }
+}

@@ -1,0 +1,78 @@
+/** Bones that are turned while a clip is chosen: keyed into it at the time that is shown, if Key is on. */
+
+import { element } from "poise/widgets/element.js";
+import { retitle, toolButton } from "poise/widgets/tool_button.js";
+
+const NEAR = 1e-3; // [s]
+
+/**
+ * What goes out with a turn; at its start the clip stops at a frame.
+ *
+ * @param {any} page
+ * @param {string} what
+ * @param {string} phase
+ * @returns {{key?: boolean, time?: number}}
+ */
+export function keyed({ store, playhead }, what, phase) {
+  const state = store.get("state");
+  if (what !== "turn" || !state?.clip) return {};
+  if (phase === "start" || state.playing) {
+    const fps = state.clips.find(({ name }) => name === state.clip)?.fps || 60;
+    playhead.seek(Math.min(Math.round(playhead.time * fps) / fps, state.duration));
+  }
+  return { key: store.get("keying") === true, time: playhead.time };
+}
+
+/** Key, and taking a key away. */
+export function keyButtons({ store, send, playhead }, commands) {
+  const key = toolButton("key", "key", "", commands.key);
+  const remove = toolButton("unkey", "close", "", () => send({ do: "unkey", ...now() }));
+  const now = () => ({ joint: store.get("selected"), time: keyHere(store, playhead)?.time });
+  store.on(["keying", "state"], () => {
+    const on = store.get("keying") === true;
+    key.disabled = !store.get("state")?.clip;
+    key.setAttribute("aria-pressed", String(on));
+    retitle(key, "Key (K): bones that are turned (T) are keyed into the clip at this time");
+  });
+  store.on(["selected", "state", "frame", "asked"], () => {
+    const here = keyHere(store, playhead);
+    remove.disabled = !here;
+    retitle(remove, here ? `Remove the key of ${here.joint}` : "No key of the selected bone at this time");
+  });
+  return [key, remove];
+}
+
+function keyHere(store, playhead) {
+  const joint = store.get("selected");
+  const keys = store.get("state")?.keys ?? [];
+  return keys.find((key) => key.joint === joint && Math.abs(key.time - playhead.time) < NEAR) ?? null;
+}
+
+/** A mark on the track for each key; a click goes there. */
+export function keyMarks({ store, playhead }) {
+  const whole = element("div", { class: "key-marks", "data-testid": "key-marks", hidden: true });
+  let shown = "";
+  store.on(["state", "selected"], () => {
+    const { keys, duration } = store.get("state") ?? {};
+    const selected = store.get("selected");
+    const drawn = JSON.stringify([keys, duration, selected]);
+    if (drawn === shown) return;
+    shown = drawn;
+    whole.hidden = !keys?.length;
+    whole.replaceChildren(...(keys ?? []).map((key) => mark(key, duration, selected, playhead)));
+  });
+  return whole;
+}
+
+function mark({ joint, time }, duration, selected, playhead) {
+  const words = `${joint}, ${time.toFixed(2)} s`;
+  const made = element("button", {
+    type: "button",
+    class: joint === selected ? "key-mark own" : "key-mark",
+    title: words,
+    "aria-label": `Key of ${words}`,
+    onclick: () => playhead.seek(time),
+  });
+  made.style.left = `${duration > 0 ? (100 * time) / duration : 0}%`;
+  return made;
+}

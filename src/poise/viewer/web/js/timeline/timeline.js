@@ -1,0 +1,165 @@
+/** The clip: which, playing or not, where in it, how fast; the ground; and which foot is down when. */
+
+import { ContactBars } from "poise/timeline/contact_bars.js";
+import { keyButtons, keyMarks } from "poise/timeline/keying.js";
+import { element, setOptions } from "poise/widgets/element.js";
+import { tick } from "poise/widgets/fields.js";
+import { redraw, toolButton } from "poise/widgets/tool_button.js";
+
+const SPEEDS = [0.1, 0.25, 0.5, 1, 1.5, 2, 4];
+const NONE = "";
+
+/**
+ * @param {HTMLElement} place
+ * @param {import("poise/commands/commands.js").Page} page
+ * @param {Record<string, any>} commands
+ */
+export function fillTimeline(place, page, commands) {
+  const { store, send } = page;
+  const player = new Player(page);
+  const clip = element("select", {
+    "data-testid": "clip",
+    "aria-label": "Clip",
+    title: "Clip",
+    onchange: () => send({ do: "clip", name: clip.value || null }),
+  });
+  const plant = tick({ "data-testid": "plant" }, (on) => send({ do: "plant", on }));
+  const terrain = terrainChoice(store, send);
+  const contacts = new ContactBars(store);
+  place.append(
+    element(
+      "div",
+      { class: "timeline-tools" },
+      toolButton("to-start", "start", "To the start", () => send({ do: "seek", time: 0 })),
+      player.button(commands.play),
+      clip,
+      player.speed,
+      player.clock,
+      ...keyButtons(page, commands),
+      element("span", { class: "spring" }),
+      element(
+        "label",
+        { class: "check", title: "Feet stand still where they land, on this ground" },
+        plant,
+        "plant feet",
+      ),
+      terrain,
+    ),
+    element("div", { class: "track" }, player.slider, keyMarks(page), contacts.whole),
+  );
+  store.on("state", (state) => {
+    setOptions(clip, [
+      { value: NONE, text: state.clips.length ? "no clip" : "no clip in this rig" },
+      ...state.clips.map(({ name }) => ({ value: name, text: name })),
+    ]);
+    clip.value = state.clip ?? NONE;
+    clip.disabled = !state.clips.length;
+    plant.checked = state.plant;
+    plant.disabled = !state.clip;
+    place.classList.toggle("still", !state.clip);
+  });
+}
+
+/** Play, scrub, speed and the clock; time comes with each frame. */
+class Player {
+  constructor({ store, send, playhead }) {
+    this.store = store;
+    this.playhead = playhead;
+    this.slider = element("input", {
+      type: "range",
+      min: 0,
+      step: "any",
+      class: "scrub",
+      "data-testid": "seek",
+      "aria-label": "Time",
+      onpointerdown: () => playhead.seek(playhead.time), // held where it is
+      oninput: () => playhead.seek(Number(this.slider.value)),
+    });
+    this.clock = element("output", { class: "clock", "data-testid": "clock" });
+    this.speed = element("select", {
+      "data-testid": "speed",
+      "aria-label": "Speed",
+      title: "Speed",
+      onchange: () => send({ do: "speed", value: Number(this.speed.value) }),
+    });
+    store.on("state", (state) => this.follow(state));
+    store.on(["frame", "asked"], () => this.tell(playhead.time));
+  }
+
+  button(act) {
+    const play = toolButton("play", "play", "Play (Space)", act);
+    this.store.on("state", (state) => {
+      play.disabled = !state.clip;
+      play.setAttribute("aria-pressed", String(state.playing));
+      redraw(play, state.playing ? "pause" : "play", state.playing ? "Pause (Space)" : "Play (Space)");
+    });
+    return play;
+  }
+
+  follow(state) {
+    this.clip = state.clips.find((each) => each.name === state.clip) ?? null;
+    this.seconds = state.duration || this.clip?.seconds || 0; // planted clips may last longer
+    this.slider.max = String(this.seconds || 1);
+    this.slider.disabled = this.speed.disabled = !this.clip;
+    const speeds = SPEEDS.includes(state.speed) ? SPEEDS : [...SPEEDS, state.speed].sort((a, b) => a - b);
+    setOptions(
+      this.speed,
+      speeds.map((speed) => ({ value: String(speed), text: `${speed} x` })),
+    );
+    this.speed.value = String(state.speed);
+    this.tell(this.playhead.time);
+  }
+
+  tell(time) {
+    if (!this.clip) {
+      this.clock.textContent = "";
+      this.slider.value = "0";
+      return;
+    }
+    this.slider.value = String(time);
+    const frame = Math.round(time * this.clip.fps) + 1;
+    const words = `${time.toFixed(2)} / ${this.seconds.toFixed(2)} s   frame ${frame} / ${this.clip.frames}`;
+    if (this.clock.textContent !== words) this.clock.textContent = words;
+  }
+}
+
+/** Ground of the list, or in words of one's own ("slope:12"). */
+function terrainChoice(store, send) {
+  const own = "...";
+  const choose = () => {
+    words.hidden = select.value !== own;
+    if (words.hidden) send({ do: "terrain", words: select.value || null });
+    else words.focus();
+  };
+  const select = element("select", {
+    "data-testid": "terrain",
+    "aria-label": "Ground",
+    title: "Ground",
+    onchange: choose,
+  });
+  const words = element("input", {
+    type: "text",
+    class: "words",
+    hidden: true,
+    placeholder: "slope:12",
+    "aria-label": "Ground in words",
+    "data-testid": "terrain-words",
+    onchange: () => words.value.trim() && send({ do: "terrain", words: words.value.trim() }),
+    onkeydown: (event) => event.key === "Enter" && words.blur(),
+  });
+  store.on(["welcome", "state"], () => {
+    const now = store.get("state")?.terrain ?? null;
+    const offered = store.get("welcome")?.terrains ?? [];
+    const extra = now !== null && !offered.some((each) => each.words === now) ? [{ value: now, text: now }] : [];
+    setOptions(select, [
+      { value: NONE, text: "no ground" },
+      ...offered.map(({ words: value, title }) => ({ value, text: title })),
+      ...extra,
+      { value: own, text: "in words ..." },
+    ]);
+    if (document.activeElement === words) return;
+    select.value = now ?? NONE;
+    words.hidden = true;
+  });
+  return element("span", { class: "pair" }, select, words);
+}

@@ -1,0 +1,67 @@
+/** A button with a list under it, drawn above everything and closed by a click elsewhere or Esc. */
+
+import { element } from "poise/widgets/element.js";
+import { icon } from "poise/widgets/icons.js";
+
+const GAP = 4; // [px] between button and list, and from the edge of the window
+
+/**
+ * @param {{text: string, title: string, testid: string, drawing?: string}} button
+ * @param {HTMLElement} list
+ * @returns {HTMLElement}
+ */
+export function menu({ text, title, testid, drawing }, list) {
+  list.classList.add("menu");
+  list.setAttribute("popover", "auto");
+  const opener = element(
+    "button",
+    {
+      type: "button",
+      class: "tool",
+      title,
+      "data-testid": testid,
+      "aria-haspopup": "menu",
+      "aria-expanded": "false",
+    },
+    drawing ? icon(drawing) : null,
+    element("span", { class: "tool-text" }, text),
+    icon("down"),
+  );
+  opener.popoverTargetElement = list;
+  list.addEventListener("beforetoggle", (event) => opener.setAttribute("aria-expanded", event.newState === "open"));
+  list.addEventListener("toggle", (event) => event.newState === "open" && opened(opener, list));
+  list.addEventListener("keydown", (event) => walk(event, list));
+  return element("span", { class: "menu-place" }, opener, list);
+}
+
+/** An entry that does one thing and closes the list. */
+export function entry(testid, text, note, act) {
+  const choose = (event) => {
+    event.currentTarget.closest("[popover]")?.hidePopover();
+    act();
+  };
+  return element(
+    "button",
+    { type: "button", class: "entry", "data-testid": testid, onclick: choose },
+    element("span", { class: "entry-title" }, text),
+    note ? element("span", { class: "entry-note" }, note) : null,
+  );
+}
+
+function opened(opener, list) {
+  const at = opener.getBoundingClientRect();
+  const width = list.offsetWidth;
+  list.style.left = `${Math.max(GAP, Math.min(at.left, innerWidth - width - GAP))}px`;
+  list.style.top = `${at.bottom + GAP}px`;
+  list.style.maxHeight = `${innerHeight - at.bottom - 3 * GAP}px`;
+  list.querySelector("button, input")?.focus({ preventScroll: true });
+}
+
+function walk(event, list) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!step) return;
+  event.preventDefault();
+  const entries = [...list.querySelectorAll("button, input")];
+  const at = entries.indexOf(document.activeElement);
+  entries[(at + step + entries.length) % entries.length]?.focus();
+}

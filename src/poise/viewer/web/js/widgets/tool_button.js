@@ -1,0 +1,44 @@
+/** A button with a drawing on it: its words are for the pointer that rests on it and for screen readers. */
+
+import { element } from "poise/widgets/element.js";
+import { icon } from "poise/widgets/icons.js";
+
+/**
+ * @param {string} testid
+ * @param {string} drawing
+ * @param {string} title
+ * @param {() => any} act
+ * @returns {HTMLButtonElement}
+ */
+export function toolButton(testid, drawing, title, act) {
+  return element(
+    "button",
+    { type: "button", class: "tool", title, "aria-label": title, "data-testid": testid, onclick: () => act() },
+    icon(drawing),
+  );
+}
+
+/** Give a button other words, for the pointer and for screen readers. */
+export function retitle(button, title) {
+  button.title = title;
+  button.setAttribute("aria-label", title);
+}
+
+/** Give a button another drawing and other words. */
+export function redraw(button, drawing, title) {
+  retitle(button, title);
+  button.replaceChildren(icon(drawing));
+}
+
+const THEME_NAMES = { auto: "as the system", dark: "dark", light: "light" };
+
+/**
+ * @param {import("poise/state/store.js").Store} store
+ * @param {() => void} act to the next theme
+ * @returns {HTMLButtonElement}
+ */
+export function themeButton(store, act) {
+  const button = toolButton("theme", "auto", "Theme", act);
+  store.on("themeChoice", (chosen) => redraw(button, chosen, `Theme: ${THEME_NAMES[chosen]}`));
+  return button;
+}
