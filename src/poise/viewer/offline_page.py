@@ -158,7 +158,7 @@ def _collect_modules(folder: Path, imports: dict[str, str], entry_name: str) -> 
 
 
 def _build_import_map(modules: Mapping[str, str]) -> str:
-    """Build the import map with data: URLs, letter by letter as unpack.js does."""
+    """Build the import map with data: URLs, as unpack.js does."""
     urls = {name: f"data:text/javascript;base64,{_encode_base64(text.encode())}" for name, text in modules.items()}
     return _format_json({"imports": urls})
 
@@ -169,7 +169,7 @@ def _format_json(value: Any) -> str:
 
 
 def _locate_module(name: str, imports: dict[str, str]) -> str | None:
-    """Return a module's path by its entry or longest prefix."""
+    """Locate a module by its entry or its longest prefix."""
     prefixes = [prefix for prefix in imports if name == prefix or (prefix.endswith("/") and name.startswith(prefix))]
     if not prefixes:
         return None
