@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from poise.model.joint_tree import list_below
 from poise.model.rig import Rig
-from poise.model.rig_roles import find_roles
 from poise.model.roles.bone_names import FINGER_BONES, SIDES
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.natural.auto import is_figure
@@ -18,7 +17,7 @@ def has_whole_body(rig: Rig) -> bool:
     """Return whether a rig is a figure on two feet. Its arms and legs are surely known."""
 
     def find() -> bool:
-        roles = find_roles(rig)
+        roles = rig.roles
         has_parts = all(role in roles.joints for role in ("hips", *FOOT_ROLES))
         return roles.kind == "humanoid" and has_parts and is_figure(rig.skeleton)
 
@@ -27,7 +26,7 @@ def has_whole_body(rig: Rig) -> bool:
 
 def find_feet(rig: Rig) -> tuple[str, ...]:
     """Find the joints of both feet."""
-    joints = find_roles(rig).joints
+    joints = rig.roles.joints
     return tuple(joints[foot] for foot in FOOT_ROLES if foot in joints)
 
 
@@ -44,7 +43,7 @@ def _compute_parts(rig: Rig) -> tuple[str, ...]:
     skeleton, names = rig.skeleton, rig.skeleton.names
     if not has_whole_body(rig):
         return names
-    joints = find_roles(rig).joints
+    joints = rig.roles.joints
     hips = skeleton.index(joints["hips"])
     ends = {skeleton.index(joint) for role, joint in joints.items() if role not in _CARRIED_ROLES}
     is_part = [any(row in ends for row in list_below(skeleton.parents, joint)) for joint in range(len(names))]
@@ -60,5 +59,5 @@ def is_of_limb(rig: Rig, joint: str) -> bool:
     """Return whether a joint is of an arm or a leg."""
     if not has_whole_body(rig):
         return False
-    joints, path = find_roles(rig).joints, (*rig.skeleton.ancestors(joint), joint)
+    joints, path = rig.roles.joints, (*rig.skeleton.ancestors(joint), joint)
     return any(joints.get(f"{side}{bone}") in path for side in SIDES for bone in ("LowerArm", "UpperLeg"))

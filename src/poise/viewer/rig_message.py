@@ -19,7 +19,6 @@ from poise.maths.rotations import rotation_part
 from poise.model.kinematics import compute_rotations
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.rig_roles import find_roles
 from poise.model.roles.bone_names import BONES
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
@@ -288,7 +287,7 @@ def build_rig_message(
     `positions` shift the copies of a crowd, `package_folders` are folders with its meshes.
     """
     skeleton = rig.skeleton
-    roles = find_roles(rig)
+    roles = rig.roles
     role_by_joint = {joint: role for role, joint in roles.joints.items() if role in BONES}
     up = find_up_axis(rig)
     is_shown = find_bone_joints(rig)
@@ -361,7 +360,7 @@ def find_up_axis(rig: Rig) -> str:
 
     The file's own axis counts first, then the direction from the feet to the hips, then y.
     """
-    roles = None if rig.skeleton.up else find_roles(rig)
+    roles = None if rig.skeleton.up else rig.roles
     legs = () if roles is None else (*roles.legs, *roles.apart)
     return rig.skeleton.up or (up_of_legs(rig.pose, legs) if legs else "y")
 

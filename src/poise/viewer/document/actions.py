@@ -23,7 +23,6 @@ from poise.model.limits import EulerBox, Limit, Range, SwingTwist, find_hinge_ax
 from poise.model.loop_gaps import find_touched_loops, list_ring_rows
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.rig_roles import find_roles
 from poise.model.skeleton import Kind
 from poise.problem.goal_interface import ORIGIN
 from poise.problem.goals import Place
@@ -602,7 +601,7 @@ def switch_planting(document: Document, args: dict[str, Any]) -> Document:
     is_on = read_bool(args, "on")
     if is_on and document.clip_name is None:
         raise InputError("there is no clip whose feet could be planted: choose one first")
-    roles = find_roles(document.rig) if is_on else None
+    roles = document.rig.roles if is_on else None
     if roles is not None and not (roles.legs or roles.apart):
         raise UnsupportedError(
             "this skeleton has no legs that can be told: name them in the sidecar's [humanoid] table"

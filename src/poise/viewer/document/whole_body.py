@@ -12,7 +12,6 @@ from poise.maths.arrays import Floats
 from poise.model.anatomy.rest_geometry import find_body_frame
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.rig_roles import find_roles
 from poise.model.roles.role_search import find_joint_roles
 from poise.model.skeleton import Skeleton, find_free_root
 from poise.problem.goals import Pin
@@ -33,7 +32,7 @@ def build_whole_body_chains(rig: Rig, pose: Pose) -> tuple[TargetedChain, ...]:
 
     The gaze waits for a part that is pulled.
     """
-    joints = find_roles(rig).joints
+    joints = rig.roles.joints
     pins = tuple(build_pin(pose, joints[foot]) for foot in FOOT_ROLES)
     if "head" not in joints:
         return pins
