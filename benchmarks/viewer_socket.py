@@ -1,4 +1,4 @@
-"""The viewer at its socket: how long do answers take while parts of figures are pulled, half of the time beyond reach?
+"""Answers of the viewer at its socket while parts of figures are pulled, half of the time beyond reach.
 
 `poise view` serves each file in a fresh process without a cache of kernels. A page without a browser says hello, waits
 until the figure stands, and pulls hand, foot, head and hips of a whole body, 200 moves each, or the targets of the
@@ -75,6 +75,7 @@ class Page:
         self.got = 0  # bytes
 
     def send(self, do: str, **arguments: Any) -> None:
+        """Send an action."""
         self.socket.send(json.dumps({"do": do, **arguments}))
 
     def take(self, timeout: float) -> bool:

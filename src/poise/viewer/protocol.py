@@ -30,7 +30,8 @@ from poise.maths.arrays import abbreviate
 PROTOCOL_VERSION = 1
 KIND_POSE, KIND_START_POSE, KIND_ASSET, KIND_DOWNLOAD = 1, 2, 3, 4
 MODEL_ASSET, TERRAIN_ASSET = 1, 2
-STATUS_REFUSED, STATUS_NOTHING = 254, 255  # besides the codes of poise.Status
+# besides the codes of poise.Status; the reason of a missed goal is in the answer
+STATUS_MISSED, STATUS_REFUSED, STATUS_NOTHING = 253, 254, 255
 FLAG_PLAYING, FLAG_ITERATING = 1, 2
 
 _POSE_HEADER = struct.Struct("<BBBBHHIIfBBHffffHHI")

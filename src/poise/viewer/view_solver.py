@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from poise.solving.result import Result
 from poise.solving.solve import Prepared, choose_solver, prepare, solve
 from poise.viewer.document.chains import TargetedChain
 from poise.viewer.document.document import AUTO_SOLVER, Document, SolverChoice
-from poise.viewer.protocol import STATUS_NOTHING, STATUS_REFUSED
+from poise.viewer.protocol import STATUS_MISSED, STATUS_NOTHING, STATUS_REFUSED
 
 # --- Plan chains for a solver: together, in sequence, or skipped -----------------------------------------------------
 
@@ -161,14 +162,28 @@ _SEQUENTIAL_NOTE = "chain after chain: this solver takes one at a time, and join
 _POINT_MEASURES = {"position", "aim", "pole"}  # measures with a world position in their first three numbers
 
 
+class Verdict(NamedTuple):
+    """How a solve ended.
+
+    status    a code of poise.Status, STATUS_REFUSED or STATUS_NOTHING
+    sentence  the status with numbers, or the refusal of the solver
+    """
+
+    status: int = STATUS_NOTHING
+    sentence: str = ""
+
+
+_NO_VERDICT = Verdict()
+
+
 @dataclass(frozen=True, eq=False)
 class ViewOutcome:
     """Solve result of one view.
 
     q               (characters, nq)
     start_q         (characters, nq) initial q of the solve
-    status          a code of poise.Status, STATUS_REFUSED or STATUS_NOTHING
-    sentence        the status with numbers, or the refusal of the solver
+    verdict_source  the verdict, or the function that finds it: the reason of a missed goal takes longer than a solve
+    is_reached      whether all chains have reached their targets
     solver          name of the solver
     iterations      of the solve
     seconds         of the solve
@@ -179,14 +194,36 @@ class ViewOutcome:
 
     q: Floats
     start_q: Floats
-    status: int = STATUS_NOTHING
-    sentence: str = ""
+    verdict_source: Verdict | Callable[[], Verdict] = _NO_VERDICT
+    is_reached: bool = False
     solver: str = ""
     iterations: int = 0
     seconds: float = 0.0
     position_error: float = math.nan
     note: str | None = None
     left_out: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Status and sentence, found at the first use."""
+        return self.verdict_source if isinstance(self.verdict_source, Verdict) else self.verdict_source()
+
+    @property
+    def status(self) -> int:
+        """Status code of the verdict."""
+        return self.verdict.status
+
+    @property
+    def sentence(self) -> str:
+        """Sentence of the verdict."""
+        return self.verdict.sentence
+
+    @property
+    def quick_status(self) -> int:
+        """The status without a search for reasons. It is STATUS_MISSED where a goal is missed."""
+        if self.is_reached:
+            return int(Status.reached)
+        return self.verdict_source.status if isinstance(self.verdict_source, Verdict) else STATUS_MISSED
 
     @property
     def has_moved(self) -> bool:
@@ -224,7 +261,7 @@ class ViewSolver:
         try:
             return self._solve_chains(chains, start_q)
         except PoiseError as error:
-            return ViewOutcome(start_q, start_q, STATUS_REFUSED, str(error), self.choice.name)
+            return ViewOutcome(start_q, start_q, Verdict(STATUS_REFUSED, str(error)), solver=self.choice.name)
 
     def compute_error_curve(
         self, chains: Sequence[TargetedChain], chain_index: int, start_q: Floats
@@ -259,9 +296,14 @@ class ViewSolver:
             q = result.q.reshape(start_q.shape)
         note = _SEQUENTIAL_NOTE if len(self._plan.groups) > 1 else None
         left_out = tuple((chains[i].name, reason) for i, reason in self._plan.left_out.items())
-        outcome = _combine_results(results, q, start_q, note, left_out)
-        outcome = _mark_undone(outcome, results)
-        return _mark_unfinished(outcome, results) if self._is_single_iteration and outcome.has_moved else outcome
+        is_unfinished = self._is_single_iteration and not np.array_equal(q, start_q)
+        outcome = ViewOutcome(
+            q, start_q, lambda: _find_verdict(results, is_unfinished=is_unfinished),
+            all(bool(np.all(result.reached)) for result in results), results[0].solver,
+            sum(int(np.sum(result.iterations)) for result in results), sum(result.seconds for result in results),
+            _find_largest_error(results), note, left_out,
+        )  # fmt: skip
+        return _mark_undone(outcome, results) if outcome.is_reached else outcome
 
     def _choose_solver(self, chains: Sequence[TargetedChain]) -> solvers.Solver:
         """Make the solver and its chain plan.
@@ -337,40 +379,33 @@ def _shift_goal(goal: Goal, offsets: Floats) -> Goal:
     return goal.with_target(rows)
 
 
-def _combine_results(
-    results: Sequence[Result], q: Floats, start_q: Floats, note: str | None, left_out: tuple[tuple[str, str], ...]
-) -> ViewOutcome:
-    """Combine several results into one.
+def _find_verdict(results: Sequence[Result], *, is_unfinished: bool) -> Verdict:
+    """Find the worst status of several results, with its sentence.
 
-    The worst status counts, with its sentence; iterations and times are added up.
+    After single iterations a stalled solve is unfinished.
     """
     codes = [int(np.max(result.codes)) for result in results]
     target_errors = [_measure_errors(result) for result in results]
     worst_index = max(range(len(results)), key=lambda i: (codes[i], target_errors[i].max()))
-    result = results[worst_index]
-    target_index = int(
-        np.argmax(np.where(result.codes.ravel() == codes[worst_index], target_errors[worst_index], -1.0))
-    )
+    result, code = results[worst_index], codes[worst_index]
+    if is_unfinished and code == Status.stalled:
+        return Verdict(int(Status.on_the_way), _describe_unfinished(results))
+    target_index = int(np.argmax(np.where(result.codes.ravel() == code, target_errors[worst_index], -1.0)))
     sentence = result.message(target_index)
-    if len(q) > 1:
+    if result.codes.size > 1:
         reached_count = int((result.codes == Status.reached).sum())
-        sentence = f"{reached_count} of {len(q)} characters: {sentence}"
-    errors = [
-        float(np.nanmax(single_result.position_errors))
-        for single_result in results
-        if not np.isnan(single_result.position_errors).all()
-    ]
-    return ViewOutcome(
-        q, start_q, codes[worst_index], sentence, result.solver,
-        sum(int(np.sum(single_result.iterations)) for single_result in results),
-        sum(single_result.seconds for single_result in results), max(errors, default=math.nan), note, left_out,
-    )  # fmt: skip
+        sentence = f"{reached_count} of {result.codes.size} characters: {sentence}"
+    return Verdict(code, sentence)
+
+
+def _find_largest_error(results: Sequence[Result]) -> float:
+    """Find the largest position error of several results. It is NaN without position goals."""
+    errors = [result.position_errors for result in results]
+    return max((float(np.nanmax(error)) for error in errors if not np.isnan(error).all()), default=math.nan)
 
 
 def _mark_undone(outcome: ViewOutcome, results: Sequence[Result]) -> ViewOutcome:
     """Mark an outcome as contradictory where later chains undo earlier ones."""
-    if outcome.status != Status.reached:
-        return outcome
     max_error = 0.0
     for result in results[:-1]:
         problem, shape = result.problem, (len(outcome.q), result.targets.shape[1])
@@ -381,20 +416,17 @@ def _mark_undone(outcome: ViewOutcome, results: Sequence[Result]) -> ViewOutcome
     if max_error == 0.0:
         return outcome
     sentence = f"contradictory: a chain moves what another has reached; {results[0].length(max_error)} left"
-    return dataclasses.replace(outcome, status=int(Status.contradictory), sentence=sentence, position_error=max_error)
+    verdict = Verdict(int(Status.contradictory), sentence)
+    return dataclasses.replace(outcome, verdict_source=verdict, is_reached=False, position_error=max_error)
 
 
-def _mark_unfinished(outcome: ViewOutcome, results: Sequence[Result]) -> ViewOutcome:
-    """Mark an outcome after one iteration as unfinished."""
-    if outcome.status != Status.stalled:
-        return outcome
+def _describe_unfinished(results: Sequence[Result]) -> str:
+    """Describe a solve after single iterations."""
     max_error = max(float(_measure_errors(result).max()) for result in results)
     is_angle = all(np.isnan(result.position_errors).all() for result in results)
     error_text = f"{math.degrees(max_error):.3g} deg" if is_angle else results[0].length(max_error)
-    iterations_text = f"{outcome.iterations} iteration{'' if outcome.iterations == 1 else 's'}"
-    return dataclasses.replace(
-        outcome, status=int(Status.on_the_way), sentence=f"after {iterations_text}: {error_text} left"
-    )
+    iterations = sum(int(np.sum(result.iterations)) for result in results)
+    return f"after {iterations} iteration{'' if iterations == 1 else 's'}: {error_text} left"
 
 
 def _measure_errors(result: Result) -> Floats:

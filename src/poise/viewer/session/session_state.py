@@ -34,7 +34,7 @@ from poise.viewer.document.playhead import Playhead
 from poise.viewer.document.terrain import TERRAIN_CHOICES
 from poise.viewer.rig_message import find_row_width, pack_frame_rows
 from poise.viewer.session.uploads import MAX_UPLOAD_BYTES
-from poise.viewer.view_solver import ViewOutcome, ViewSolver, build_pose, find_solver_refusals
+from poise.viewer.view_solver import Verdict, ViewOutcome, ViewSolver, build_pose, find_solver_refusals
 
 # --- Undo and redo of documents with their displayed poses -----------------------------------------------------------
 
@@ -350,6 +350,7 @@ _NO_PULL_SENTENCE = "nothing is pulled: press on a part and drag it"
 _CLIP_SENTENCE = "the clip plays as it is: switch a chain on to solve on top of it"
 _PAUSED_SENTENCE = "paused: Step does one iteration"
 _MAX_CURVE_POINTS = 2000  # iterations in the curve of a stepped solve
+_NO_REASON = Verdict(int(Status.stalled), "the search for the reason was cancelled")
 _MAX_TRACED_SOLVE_S = 0.3  # [s] longer solves are not repeated for their curve
 _NO_CURVE_SENTENCE = f"no curve is drawn for solves longer than {_MAX_TRACED_SOLVE_S:g} s"
 
@@ -434,7 +435,7 @@ class PoseState:
     @property
     def is_reached(self) -> bool:
         """Whether the displayed pose of view A has reached its targets."""
-        return self._outcomes[0].status == Status.reached
+        return self._outcomes[0].is_reached
 
     @property
     def outcomes(self) -> tuple[ViewOutcome, ...]:
@@ -546,8 +547,20 @@ class PoseState:
         """Cancel the running solve and keep the displayed poses."""
         self.pending_steps, self._is_answer_pending, self._starts_over, self._is_converged = 0, True, False, True
         self.playhead.is_playing = False
-        self._view_solvers.clear()  # the cancelled task may still change them
+        self.forget_solvers()
         return self.build_still_frame()
+
+    def forget_solvers(self) -> None:
+        """Forget packed solvers. A cancelled task may still change them."""
+        self._view_solvers.clear()
+
+    def cancel_answer(self) -> None:
+        """Cancel the search for the reasons of missed goals."""
+        self._outcomes = [
+            outcome if outcome.is_reached else dataclasses.replace(outcome, verdict_source=_NO_REASON)
+            for outcome in self._outcomes
+        ]
+        self.forget_solvers()
 
     def build_still_frame(self) -> PoseFrame:
         """Build a frame of the displayed poses."""
@@ -598,19 +611,10 @@ class PoseState:
         if not document.active_chains or (document.pace == "step" and not self.pending_steps):
             idle_sentence = _NO_PULL_SENTENCE if document.scope == "body" else _NO_CHAIN_SENTENCE
             sentence = _PAUSED_SENTENCE if document.active_chains else _CLIP_SENTENCE if is_playing else idle_sentence
-            return lambda: ViewOutcome(q, q, sentence=sentence)
-        view_solver, is_first, chains = (
-            self.find_view_solver(view, base_pose),
-            self._is_first_solve(view),
-            document.active_chains,
-        )
-
-        def solve_view() -> ViewOutcome:
-            outcome = view_solver(chains, q)
-            # the first solve compiles and packs; the second is timed
-            return view_solver(chains, q) if is_first else outcome
-
-        return solve_view
+            return lambda: ViewOutcome(q, q, Verdict(sentence=sentence))
+        view_solver, chains = self.find_view_solver(view, base_pose), document.active_chains
+        self._compiled_kinds.add(self._build_problem_kind(view))
+        return lambda: view_solver(chains, q)
 
     def _store_outcome(self, view: int, outcome: ViewOutcome) -> None:
         self._outcomes[view] = outcome
@@ -650,14 +654,6 @@ class PoseState:
         )
         return next((document.solvers[view].name for view in uncompiled_views), None)
 
-    def _is_first_solve(self, view: int) -> bool:
-        """Return whether these goal kinds are new to the solver. The call records them."""
-        problem_kind = self._build_problem_kind(view)
-        if problem_kind in self._compiled_kinds:
-            return False
-        self._compiled_kinds.add(problem_kind)
-        return True
-
     def _build_problem_kind(self, view: int) -> object:
         document = self.document
         goal_kinds = tuple((chain.kind, chain.pole is None) for chain in document.active_chains)
@@ -666,14 +662,14 @@ class PoseState:
     def _is_view_converged(self, view: int) -> bool:
         """Return whether another iteration would change nothing."""
         outcome = self._outcomes[view]
-        return outcome.status == Status.reached or not outcome.has_moved
+        return outcome.is_reached or not outcome.has_moved
 
     def _build_frame(self, poses: list[Pose]) -> PoseFrame:
         flags = protocol.FLAG_PLAYING * self.playhead.is_playing + protocol.FLAG_ITERATING * (
             self.document.pace == "iterate" and not self._is_converged
         )
         view_statuses = tuple(
-            protocol.ViewStatus(outcome.status, outcome.seconds * 1e6, outcome.position_error, outcome.iterations)
+            protocol.ViewStatus(outcome.quick_status, outcome.seconds * 1e6, outcome.position_error, outcome.iterations)
             for outcome in self._outcomes
         )
         return PoseFrame(
@@ -722,7 +718,9 @@ class PoseState:
         """Return a view's outcome, with a note for missing curves."""
         outcome = self._outcomes[view]
         is_slow = outcome.seconds > _MAX_TRACED_SOLVE_S and self.document.pace == "live"
-        return dataclasses.replace(outcome, note=outcome.note or _NO_CURVE_SENTENCE) if is_slow else outcome
+        if not is_slow:
+            return outcome
+        return dataclasses.replace(outcome, verdict_source=outcome.verdict, note=outcome.note or _NO_CURVE_SENTENCE)
 
     def _find_curve(self, view: int, base: Pose) -> list[float] | None:
         """Find the error per iteration of a view.

@@ -185,7 +185,7 @@ class SessionThread:
         self.planted_clips: dict[tuple[object, ...], Clip] = {}  # by clip and terrain: planting is slower than playing
         self.listeners: list[Callable[[Document], None]] = []
         self._jobs, self._solver_thread = JobQueue(), SolverThread()
-        self._running_solve: CancellableTask[list[ViewOutcome]] | None = None  # the running solve
+        self._running_solve: CancellableTask[Any] | None = None  # the running solve
         self._displayed_rig: object = None  # the rig of the last pose on the page
         self._busy_sentences: dict[int, str] = {}  # sentences of running jobs, by job number
         self._job_count = 0  # number of jobs so far
@@ -444,17 +444,21 @@ class SessionThread:
         if numpy_kinematics.are_kernels_pending():
             self._send_unsolved_pose()
             self._is_state_pending = True  # with kernels loaded, refusals of all solvers are known
-        self._running_solve = task = self._solver_thread.start(self._build_compiled_work(pose_state.begin_frame()))
+        task = self._run_task(self._build_compiled_work(pose_state.begin_frame()), uncompiled_solver)
+        return pose_state.finish_frame(task.take_result()) if task.has_result else pose_state.cancel_frame()
+
+    def _run_task(self, work: Callable[[], T], uncompiled_solver: str | None = None) -> CancellableTask[T]:
+        """Run work on the solver thread, where the page can cancel it."""
+        self._running_solve = task = self._solver_thread.start(work)
         try:
             if not task.wait(_FIRST_POSE_WAIT_S):
                 self._show_progress(task, uncompiled_solver)
-            if task.has_result:
-                return pose_state.finish_frame(task.take_result())
-            self._solver_thread.release()
-            self.show_message("note", "cancelled: the previous answer is shown")
-            return pose_state.cancel_frame()
+            if not task.has_result:
+                self._solver_thread.release()
+                self.show_message("note", "cancelled: the previous answer is shown")
         finally:
             self._running_solve = None
+        return task
 
     def _send_unsolved_pose(self) -> None:
         """Send the unsolved pose before loading and compiling. Both would keep the page from drawing it."""
@@ -477,7 +481,7 @@ class SessionThread:
 
         return lambda: (numpy_kinematics.compile_kernels(compile_kernels), solve())[1]
 
-    def _show_progress(self, task: CancellableTask[list[ViewOutcome]], uncompiled_solver: str | None) -> None:
+    def _show_progress(self, task: CancellableTask[Any], uncompiled_solver: str | None) -> None:
         """Send the unsolved pose and progress of a long solve. It ends with the solve or its cancellation."""
         if self._displayed_rig is not self.document.rig:
             self.outbox.send_frame(self.pose_state.build_still_frame().pack)
@@ -497,4 +501,8 @@ class SessionThread:
             self.set_busy(_SOLVE_JOB, None)
 
     def _send_answer(self) -> None:
-        self.outbox.send(self.pose_state.build_answer())
+        task = self._run_task(self.pose_state.build_answer)
+        if task.has_result:
+            self.outbox.send(task.take_result())
+        else:
+            self.pose_state.cancel_answer()

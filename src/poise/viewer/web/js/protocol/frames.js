@@ -20,7 +20,8 @@ export const STATUS = [
   "contradictory",
   "loops_open",
 ];
-const REFUSED = 254; // no number of a status: the solver does not take the goals
+const MISSED = 253; // no number of a status: the answer has the reason
+const REFUSED = 254; // the solver does not take the goals
 
 /**
  * @typedef {object} Frame
@@ -45,6 +46,7 @@ const REFUSED = 254; // no number of a status: the solver does not take the goal
 
 /** @param {number} code */
 function statusOf(code) {
+  if (code === MISSED) return "missed";
   return code === REFUSED ? "refused" : (STATUS[code] ?? "nothing");
 }
 
