@@ -91,7 +91,7 @@ GOOD = {
     "from": [{"value": "start"}],
     "tolerance": [{"value": 0.01}, {"value": 1e-9}],
     "free_root": [{"on": True}],
-    "views": [{"count": 2}],
+    "views": [{"count": 2}, {"count": 6}],
     "clip": [{"name": "walk"}],
     "plant": [{"on": True}],
     "terrain": [{"words": "slope:10"}, {"words": "hills"}, {"words": "stairs:0.1,0.4@90"}],

@@ -56,7 +56,7 @@ class Page:
         kind, _, views, width, characters, joints, frame = struct.unpack_from("<BBBBHHI", message)
         if kind not in (1, 2):
             return
-        rows = np.frombuffer(message, "<f4", offset=48).reshape(views, characters, joints, width)
+        rows = np.frombuffer(message, "<f4", offset=28 + 12 * views).reshape(views, characters, joints, width)
         if kind == 1:
             self.shown = Shown(kind, frame, rows)
             self.send("seen", frame=frame)

@@ -212,9 +212,22 @@ class TestMethod:
         assert "give one under Limits" in refusal(lambda: done(bare, ("mode", {"value": "limits"})))
         assert done(bare, ("mode", {"value": "plain"})).limit_mode == "plain"
 
-    @pytest.mark.parametrize("count", [0, 3, 1.5, "two", None, True])
-    def test_one_view_or_two(self, document, count):
+    @pytest.mark.parametrize("count", [0, 7, 1.5, "two", None, True])
+    def test_one_view_to_six(self, document, count):
         assert refusal(lambda: done(document, ("views", {"count": count})))
+
+    def test_each_new_view_has_a_method_of_its_own(self, document):
+        """Views that are taken away keep theirs."""
+        chosen = done(document, ("solver", {"view": 1, "name": "fabrik"}))
+        six = done(chosen, ("views", {"count": 6}))
+        names = [choice.name for choice in six.solvers]
+        assert names[:2] == ["auto", "fabrik"]
+        assert len(set(names)) == len(names) == 6
+        changed = done(
+            six, ("solver", {"view": 5, "name": "two_bone"}), ("views", {"count": 1}), ("views", {"count": 6})
+        )
+        assert changed.solvers[5] == SolverChoice("two_bone")
+        assert refusal(lambda: done(chosen, ("solver", {"view": 2, "name": "ccd"})))
 
 
 class TestAnatomical:

@@ -18,7 +18,7 @@ from poise.viewer import protocol
 from poise.viewer.protocol import PoseHeader, ViewStatus, pack_asset, pack_download, pack_poses, read_message
 from poise.viewer.rig_message import pack_frame_rows
 from tests.strategies import straight_chain
-from tests.viewer.watcher import HEAD, MALFORMED, is_sentence, refusal
+from tests.viewer.watcher import MALFORMED, Frame, is_sentence, refusal
 
 KNOWN = ("one", "two")
 READERS = {
@@ -37,35 +37,35 @@ class TestPoses:
         rows = np.arange(2 * 3 * 4 * 7, dtype=np.float32).reshape(2, 3, 4, 7)
         solved = (ViewStatus(1, 12.5, 0.25, 7), ViewStatus(3, 99.0, 0.5, 70_000))
         head = PoseHeader(
-            target_serial=0xFFFFFFF0, time=1.5, flags=3, document_version=0x81020304, view_statuses=solved
-        )
+            target_serial=0xFFFFFFF0, time=1.5, flags=3, race_iteration=9, document_version=0x81020304,
+            view_statuses=solved,
+        )  # fmt: skip
         message = pack_poses(protocol.KIND_POSE, rows, 0x0A0B0C0D, head)
         fields = {
-            0: ("B", 1), 1: ("B", 1), 2: ("B", 2), 3: ("B", 7), 4: ("H", 3), 6: ("H", 4), 8: ("I", 0x0A0B0C0D),
-            12: ("I", 0xFFFFFFF0), 16: ("f", 1.5), 20: ("B", 1), 21: ("B", 3), 22: ("H", 3), 24: ("f", 12.5),
-            28: ("f", 99.0), 32: ("f", 0.25), 36: ("f", 0.5), 40: ("H", 7), 42: ("H", 65_535), 44: ("I", 0x81020304),
+            0: ("B", 1), 1: ("B", 2), 2: ("B", 2), 3: ("B", 7), 4: ("H", 3), 6: ("H", 4), 8: ("I", 0x0A0B0C0D),
+            12: ("I", 0xFFFFFFF0), 16: ("f", 1.5), 20: ("H", 3), 22: ("H", 9), 24: ("I", 0x81020304),
+            28: ("B", 1), 29: ("B", 0), 30: ("H", 7), 32: ("f", 12.5), 36: ("f", 0.25),
+            40: ("B", 3), 41: ("B", 0), 42: ("H", 65_535), 44: ("f", 99.0), 48: ("f", 0.5),
         }  # fmt: skip
-        assert sum(struct.calcsize(kind) for kind, _ in fields.values()) == 48  # no byte is left out
+        assert sum(struct.calcsize(kind) for kind, _ in fields.values()) == 28 + 2 * 12  # no byte is left out
         for offset, (kind, value) in fields.items():
             assert struct.unpack_from(f"<{kind}", message, offset) == (value,), offset
         assert message[8:12] == bytes([0x0D, 0x0C, 0x0B, 0x0A])  # little endian
-        np.testing.assert_array_equal(np.frombuffer(message, "<f4", offset=48), rows.ravel())
+        np.testing.assert_array_equal(np.frombuffer(message, "<f4", offset=52), rows.ravel())
 
-    def test_one_view_says_the_same_of_both(self):
-        message = pack_poses(
-            protocol.KIND_START_POSE,
-            np.zeros((1, 1, 1, 12), np.float32),
-            0,
-            PoseHeader(view_statuses=(ViewStatus(2, 5.0),)),
-        )
-        head = HEAD.unpack_from(message)
-        assert head[:4] == (protocol.KIND_START_POSE, 1, 1, 12)
-        assert (head[9], head[10]) == (2, 2)
-        assert math.isnan(head[14])
-        assert math.isnan(head[15])
+    def test_there_are_as_many_statuses_as_views(self):
+        """Of views that are not shown nothing is told."""
+        solved = tuple(ViewStatus(code, 5.0) for code in range(6))
+        for views in (1, 4, 6):
+            rows = np.zeros((views, 1, 1, 12), np.float32)
+            frame = Frame(pack_poses(protocol.KIND_START_POSE, rows, 0, PoseHeader(view_statuses=solved)))
+            assert frame.kind == protocol.KIND_START_POSE
+            assert frame.statuses == list(range(views))
+            assert math.isnan(frame.left)
+            assert frame.rows.shape == rows.shape
 
     def test_nothing_solved_is_255(self):
-        assert HEAD.unpack_from(pack_poses(1, np.zeros((1, 1, 1, 7), np.float32), 1, PoseHeader()))[9] == 255
+        assert Frame(pack_poses(1, np.zeros((1, 1, 1, 7), np.float32), 1, PoseHeader())).status == 255
 
     def test_the_codes_of_a_status_are_the_librarys(self):
         """The page names them by number."""
@@ -75,17 +75,17 @@ class TestPoses:
         assert max(Status) < protocol.STATUS_REFUSED
 
     def test_other_orders_and_types_of_rows_arrive_the_same(self):
-        rows = np.asfortranarray(np.random.default_rng(0).normal(size=(2, 2, 5, 7)))
+        rows = np.asfortranarray(np.random.default_rng(0).normal(size=(1, 2, 5, 7)))
         for given_rows in (rows, rows.astype(">f4"), rows[:, ::-1][:, ::-1]):
             message = pack_poses(1, given_rows, 1, PoseHeader())
-            np.testing.assert_array_equal(np.frombuffer(message, "<f4", offset=48), rows.astype("<f4").ravel())
+            np.testing.assert_array_equal(np.frombuffer(message, "<f4", offset=40), rows.astype("<f4").ravel())
 
     def test_67_joints_fit_in_two_and_a_half_kilobytes(self):
         skeleton = straight_chain(66)
         rows = pack_frame_rows(poise.Pose(skeleton, skeleton.rest_q))[None, None]
         message = pack_poses(1, rows, 1, PoseHeader())
         assert rows.shape == (1, 1, 67, 7)
-        assert len(message) == 48 + 67 * 28 <= 2560
+        assert len(message) == 40 + 67 * 28 <= 2560
 
     def test_a_joint_is_x_y_z_and_w_x_y_z(self):
         skeleton = poise.Skeleton.build(["a", "b"], [-1, 0], [3, 0], offsets=[(1, 2, 3), (0, 1, 0)])

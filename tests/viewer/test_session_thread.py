@@ -372,7 +372,7 @@ class TestSolving:
         page.send("target", **CHAIN, position=[0.5, 1.25, 0.25], serial=31)
         frame = page.answered(31)
         assert frame.rows.shape[0] == 2
-        assert (frame.status, frame.status_b) == (Status.reached, Status.reached)
+        assert frame.statuses == [Status.reached, Status.reached]
         assert not np.array_equal(frame.rows[0], frame.rows[1])  # two methods, two answers
 
 

@@ -27,7 +27,7 @@ def test_the_viewer_is_loaded_dragged_played_and_soaked(chromium, monkeypatch, t
     text = (tmp_path / "viewer.md").read_text()
     assert text.count("scene ccd, 7 joints") == 2  # loaded and dragged
     assert text.count("humanoid.glb, 22 joints") == 3  # played, too
-    assert "| 244 |" in text  # 48 bytes and 7 joints of 7 numbers
+    assert "| 236 |" in text  # 40 bytes and 7 joints of 7 numbers
     assert "grew by" in text
     for module in ("harness", "viewer"):
         del sys.modules[module]

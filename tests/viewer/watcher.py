@@ -16,7 +16,8 @@ from poise.errors import PoiseError
 from poise.viewer.session.session_thread import SessionThread
 from tests.timeouts import PATIENCE
 
-HEAD = struct.Struct("<BBBBHHIIfBBHffffHHI")  # written anew: the layout is the test's own
+HEAD = struct.Struct("<BBBBHHIIfHHI")  # written anew: the layout is the test's own
+VIEW = struct.Struct("<BBHff")
 
 #: Anything that JSON can hold: wrong types, empty, huge, deep.
 MALFORMED = st.recursive(
@@ -46,10 +47,14 @@ class Frame:
 
     def __init__(self, message):
         (
-            self.kind, _, views, width, characters, joints, self.number, self.serial, self.time, self.status,
-            self.status_b, self.flags, self.microseconds, _, self.left, _, self.iterations, _, self.version,
+            self.kind, _, views, width, characters, joints, self.number, self.serial, self.time, self.flags,
+            self.race_iteration, self.version,
         ) = HEAD.unpack_from(message)  # fmt: skip
-        self.rows = np.frombuffer(message, "<f4", offset=48).reshape(views, characters, joints, width)
+        solved = [VIEW.unpack_from(message, HEAD.size + view * VIEW.size) for view in range(views)]
+        self.statuses = [status for status, *_ in solved]
+        self.status, _, self.iterations, self.microseconds, self.left = solved[0]
+        data_start = HEAD.size + views * VIEW.size
+        self.rows = np.frombuffer(message, "<f4", offset=data_start).reshape(views, characters, joints, width)
 
 
 class Watcher:

@@ -1,13 +1,16 @@
 """Binary and JSON messages between server and page.
 
-To the page, little endian: a pose (kind 1) or the start pose (kind 2) is a header of 48 bytes and then float32
-[views][characters][joints][width]; an asset (kind 3) and a download (kind 4) have 8 bytes before their contents.
+To the page, little endian: a pose (kind 1) or the start pose (kind 2) is a header of 28 bytes, 12 bytes for each view,
+and then float32 [views][characters][joints][width]; an asset (kind 3) and a download (kind 4) have 8 bytes before their
+contents.
 
     0  u8 kind        1  u8 version       2  u8 views          3  u8 width      7: x y z, w x y z; 12: 3 x 4 rows; world
     4  u16 characters 6  u16 joints       8  u32 frame        12  u32 serial    of the newest answered target
-   16  f32 clip time [s]                 20  u8 status A      21  u8 status B  22  u16 flags: 1 playing, 2 iterating
-   24  f32 microseconds A, B             32  f32 position error A, B [file units]
-   40  u16 iterations A, B               44  u32 version of the document
+   16  f32 clip time [s]                 20  u16 flags: 1 playing, 2 iterating 22  u16 iteration that a race shows
+   24  u32 version of the document
+    and for each view
+    0  u8 status      1  u8 0             2  u16 iterations    4  f32 microseconds
+    8  f32 position error [file units]
 
 Everything else is JSON: {"kind": ...} to the page, {"do": ...} from it. docs/viewer-protocol.md lists both.
 """
@@ -27,14 +30,15 @@ from numpy.typing import NDArray
 from poise.errors import InputError
 from poise.maths.arrays import abbreviate
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 KIND_POSE, KIND_START_POSE, KIND_ASSET, KIND_DOWNLOAD = 1, 2, 3, 4
 MODEL_ASSET, TERRAIN_ASSET = 1, 2
 # besides the codes of poise.Status; the reason of a missed goal is in the answer
 STATUS_MISSED, STATUS_REFUSED, STATUS_NOTHING = 253, 254, 255
 FLAG_PLAYING, FLAG_ITERATING = 1, 2
 
-_POSE_HEADER = struct.Struct("<BBBBHHIIfBBHffffHHI")
+_POSE_HEADER = struct.Struct("<BBBBHHIIfHHI")
+_VIEW_HEADER = struct.Struct("<BxHff")
 _BINARY_HEADER = struct.Struct("<BBHI")
 _MAX_ITERATIONS = 65_535  # largest number of iterations in a u16
 _MAX_COORDINATE = 1e12  # [file units] bound of numbers of the page
@@ -60,19 +64,21 @@ class PoseHeader:
     flags: int = 0
     document_version: int = 0
     view_statuses: tuple[ViewStatus, ...] = (ViewStatus(),)
+    race_iteration: int = 0
 
 
 def pack_poses(kind: int, rows: NDArray[np.float32], frame_number: int, header: PoseHeader) -> bytes:
-    """Pack poses (views, characters, joints, width) into a message."""
+    """Pack poses (views, characters, joints, width) into a message. Each view has a status."""
     views, characters, joints, width = rows.shape
-    status_a, status_b = (header.view_statuses * 2)[:2]
     packed_header = _POSE_HEADER.pack(
         kind, PROTOCOL_VERSION, views, width, characters, joints, frame_number, header.target_serial, header.time,
-        status_a.status, status_b.status, header.flags, status_a.microseconds, status_b.microseconds,
-        status_a.position_error, status_b.position_error,
-        min(status_a.iterations, _MAX_ITERATIONS), min(status_b.iterations, _MAX_ITERATIONS), header.document_version,
+        header.flags, min(header.race_iteration, _MAX_ITERATIONS), header.document_version,
     )  # fmt: skip
-    return packed_header + np.ascontiguousarray(rows, dtype="<f4").tobytes()
+    packed_views = [
+        _VIEW_HEADER.pack(view.status, min(view.iterations, _MAX_ITERATIONS), view.microseconds, view.position_error)
+        for view in header.view_statuses[:views]
+    ]
+    return b"".join([packed_header, *packed_views, np.ascontiguousarray(rows, dtype="<f4").tobytes()])
 
 
 def pack_asset(asset_kind: int, asset_number: int, contents: bytes) -> bytes:

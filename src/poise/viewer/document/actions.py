@@ -31,7 +31,7 @@ from poise.solvers.base.option_parsing import list_parameters
 from poise.solving.solve import solve
 from poise.viewer.document.chains import CHAIN_KINDS, RELATIVE_KINDS, TargetedChain, build_chain, measure_tip
 from poise.viewer.document.clip_keys import Key, build_key
-from poise.viewer.document.document import AUTO_SOLVER, Document, SolverChoice
+from poise.viewer.document.document import AUTO_SOLVER, MAX_VIEWS, Document, SolverChoice
 from poise.viewer.document.pulls import find_pin, pin_part, pull_part, restore_body, switch_scope
 from poise.viewer.document.terrain import TERRAIN_CHOICES, build_document_terrain, build_ground_mesh
 from poise.viewer.protocol import (
@@ -57,7 +57,7 @@ def choose_solver(document: Document, args: dict[str, Any]) -> Document:
 
 def set_option(document: Document, args: dict[str, Any]) -> Document:
     """Set an option of a view's solver. It is written as on the command line; null restores the default."""
-    choice, name = document.solvers[_read_view(args)], read_text(args, "name")
+    choice, name = document.solvers[_read_view(document, args)], read_text(args, "name")
     parameters_by_name = (
         {}
         if choice.name == AUTO_SOLVER
@@ -77,8 +77,8 @@ def set_option(document: Document, args: dict[str, Any]) -> Document:
     return _replace_choice(document, args, choice.with_option(name, parameters_by_name[name].read(option_text[:200])))
 
 
-def _read_view(args: dict[str, Any]) -> int:
-    return _read_whole_number(args, "view", 0, 1)
+def _read_view(document: Document, args: dict[str, Any]) -> int:
+    return _read_whole_number(args, "view", 0, len(document.solvers) - 1)
 
 
 def _read_whole_number(args: dict[str, Any], name: str, low: int, high: int) -> int:
@@ -90,8 +90,8 @@ def _read_whole_number(args: dict[str, Any], name: str, low: int, high: int) -> 
 
 def _replace_choice(document: Document, args: dict[str, Any], choice: SolverChoice) -> Document:
     choices = list(document.solvers)
-    choices[_read_view(args)] = choice
-    return document.replace(solvers=(choices[0], choices[1]))
+    choices[_read_view(document, args)] = choice
+    return document.replace(solvers=tuple(choices))
 
 
 def set_limit_mode(document: Document, args: dict[str, Any]) -> Document:
@@ -128,8 +128,8 @@ def switch_free_root(document: Document, args: dict[str, Any]) -> Document:
 
 
 def set_view_count(document: Document, args: dict[str, Any]) -> Document:
-    """Set the number of views, one or two."""
-    return document.replace(view_count=_read_whole_number(args, "count", 1, 2))
+    """Set the number of views, one to six."""
+    return document.with_view_count(_read_whole_number(args, "count", 1, MAX_VIEWS))
 
 
 # --- Joint limits in the JSON form of the page -----------------------------------------------------------------------

@@ -36,6 +36,9 @@ PullScope: TypeAlias = Literal["body", "limbs", "chains"]
 SCOPES: tuple[str, ...] = get_args(PullScope)
 
 AUTO_SOLVER = "auto"
+MAX_VIEWS = 6  # views side by side
+# what new views show, in this order, without those of other views
+_VIEW_SOLVERS = ("ccd", "fabrik", "levenberg_marquardt", "damped_least_squares", "jacobian_transpose", "pseudo_inverse")
 _MAX_CHAINS = 64  # chains of a document: more than any rig has limbs
 _UNBOUNDED = (-math.inf, math.inf)
 
@@ -68,8 +71,8 @@ class Document:
     skeleton             the rig's, with the limits as edited
     start                initial pose of solves and of Reset; on the rig's skeleton
     chains               chains of joints, each with its target
-    solvers              of view A and view B
-    view_count           1 or 2
+    solvers              of each view, A first; those of hidden views come last
+    view_count           1 to 6
     limit_mode           "limits": joints keep them; "hinge": hinges keep their axes without range; "plain": only
                          slides keep their limits
     pace                 "live": solve to the end for each target; "iterate": one iteration a frame; "step": one per
@@ -99,7 +102,7 @@ class Document:
     skeleton: Skeleton
     start: Pose
     chains: tuple[TargetedChain, ...] = ()
-    solvers: tuple[SolverChoice, SolverChoice] = (SolverChoice(), SolverChoice("ccd"))
+    solvers: tuple[SolverChoice, ...] = (SolverChoice(), SolverChoice("ccd"))
     view_count: int = 1
     limit_mode: LimitMode = "limits"
     pace: SolvePace = "live"
@@ -172,6 +175,13 @@ class Document:
     def with_chains_off(self) -> Document:
         """Return the document with all chains switched off."""
         return self.replace(chains=tuple(chain.replace(enabled=False) for chain in self.chains))
+
+    def with_view_count(self, count: int) -> Document:
+        """Return the document with 1 to 6 views. A new view shows a solver that no other view shows."""
+        used_names = {choice.name for choice in self.solvers}
+        unused = [SolverChoice(name) for name in _VIEW_SOLVERS if name not in used_names]
+        missing_count = max(count - len(self.solvers), 0)
+        return self.replace(view_count=count, solvers=(*self.solvers, *unused[:missing_count]))
 
     @property
     def solver_skeleton(self) -> Skeleton:

@@ -29,7 +29,7 @@ from poise.viewer import protocol, scenes
 from poise.viewer.document.actions import describe_anatomical_limits, list_keys, write_end, write_limit
 from poise.viewer.document.chains import TargetedChain
 from poise.viewer.document.contact_intervals import list_contacts
-from poise.viewer.document.document import AUTO_SOLVER, Document
+from poise.viewer.document.document import AUTO_SOLVER, MAX_VIEWS, Document
 from poise.viewer.document.playhead import Playhead
 from poise.viewer.document.terrain import TERRAIN_CHOICES
 from poise.viewer.rig_message import find_row_width, pack_frame_rows
@@ -397,7 +397,7 @@ class PoseState:
         self.program_pose: Pose | None = None
         self.displayed_q: tuple[Floats, ...] = self._build_start()
         self._outcomes = [ViewOutcome(q, q) for q in self.displayed_q]
-        self._curves: list[list[float]] = [[], []]
+        self._curves = _make_empty_curves()
         self._last_base: _CachedBasePose | None = None
         self._view_solvers: dict[int, _CachedSolver] = {}
         self._compiled_kinds: set[object] = set()
@@ -457,7 +457,7 @@ class PoseState:
             False,
             True,
         )
-        self._curves = [[], []]
+        self._curves = _make_empty_curves()
 
     def start_over(self) -> None:
         """Start the next solve from the start pose. This shows the effect of another method."""
@@ -475,7 +475,7 @@ class PoseState:
 
     def _build_start(self) -> tuple[Floats, ...]:
         q = np.repeat(self.document.solver_start.q[None], len(self.document.character_positions), axis=0)
-        return (q, q)
+        return (q,) * MAX_VIEWS
 
     # --- when to compute a pose ------------------------------------------------------------------------------------
 
@@ -740,6 +740,11 @@ class PoseState:
         """Return the index of the chain with the error curve. It is the last moved chain, else the first."""
         names = [chain.name for chain in self.document.active_chains]
         return names.index(self.dragged_chain) if self.dragged_chain in names else 0
+
+
+def _make_empty_curves() -> list[list[float]]:
+    """Make the error curve of each view."""
+    return [[] for _ in range(MAX_VIEWS)]
 
 
 def _stack_rows(poses: list[Pose]) -> NDArray[np.float32]:

@@ -88,7 +88,7 @@ function looking(page) {
     key: () => store.set("keying", !store.get("keying")),
     /** The arrows and rings along the world's axes, or along the target's own. */
     space: () => store.set("space", store.get("space") === "local" ? "world" : "local"),
-    /** @param {1|2} count */
+    /** @param {number} count from 1 to 6 */
     countViews: (count) => send({ do: "views", count }),
     /** @param {string} what one of `show` @param {any} value */
     show: (what, value) => store.set("show", { ...store.get("show"), [what]: value }),

@@ -20,6 +20,8 @@ export const SHORTCUTS = [
   { keys: "R", text: "Reset to the start pose", group: "Solving", command: "reset" },
   { keys: "1", text: "One view", group: "View", command: "countViews", value: 1 },
   { keys: "2", text: "Two views: compare methods", group: "View", command: "countViews", value: 2 },
+  { keys: "4", text: "Four views", group: "View", command: "countViews", value: 4 },
+  { keys: "6", text: "Six views", group: "View", command: "countViews", value: 6 },
   { keys: "F", text: "Frame all", group: "View", command: "frameAll" },
   { keys: ".", text: "Frame the selected joint, or the active chain", group: "View", command: "frameSelected" },
   { keys: "5", text: "From the front; again: from behind", group: "View", command: "lookFrom", value: "front" },

@@ -1,6 +1,6 @@
-/** The error after each iteration on a logarithmic axis: the method of A, and of B beside it. */
+/** The error after each iteration on a logarithmic axis: a line for the method of each view. */
 
-import { VIEW_COLOURS } from "poise/widgets/colours.js";
+import { VIEW_COLOURS, VIEW_DASHES, VIEW_LETTERS } from "poise/widgets/colours.js";
 import { element } from "poise/widgets/element.js";
 import uPlot from "uplot";
 
@@ -83,6 +83,7 @@ export class Chart {
         {},
         ...Array.from({ length: count }, (_, view) => ({
           stroke: VIEW_COLOURS[view],
+          dash: VIEW_DASHES[view],
           width: 1.75,
           points: { show: data[0].length < FEW, size: 4, fill: VIEW_COLOURS[view] },
         })),
@@ -154,9 +155,9 @@ function colourOf(place, variable) {
 
 function described(curves) {
   const said = curves.map((errors, i) => {
-    if (!errors.length) return `${"AB"[i]}: no curve`;
+    if (!errors.length) return `${VIEW_LETTERS[i]}: no curve`;
     const [first, last] = [errors[0], errors[errors.length - 1]].map((error) => error.toExponential(1));
-    return `${"AB"[i]}: ${first} to ${last} in ${errors.length - 1} iterations`;
+    return `${VIEW_LETTERS[i]}: ${first} to ${last} in ${errors.length - 1} iterations`;
   });
   return `Error after each iteration. ${said.join("; ")}`;
 }

@@ -1,6 +1,7 @@
 /** How the targets are solved for: the method of each view, what of the limits counts, how it runs. */
 
 import { SolverOptions } from "poise/panels/solver_options.js";
+import { VIEW_LETTERS } from "poise/widgets/colours.js";
 import { element, setOptions } from "poise/widgets/element.js";
 import { line, numberField, segments, showNumber, tick } from "poise/widgets/fields.js";
 import { icon } from "poise/widgets/icons.js";
@@ -27,7 +28,8 @@ const STARTS = [
  */
 export function solverPanel(page, commands) {
   const { store, send } = page;
-  const methods = [0, 1].map((view) => method(page, view));
+  const methods = [...VIEW_LETTERS].map((_, view) => method(page, view));
+  const count = methodCount(page, commands);
   const tolerance = numberField({ min: 0, placeholder: "automatic", "data-testid": "tolerance" }, (value) =>
     send({ do: "tolerance", value }),
   );
@@ -41,6 +43,7 @@ export function solverPanel(page, commands) {
     "div",
     { class: "solver" },
     ...methods.map(({ choice }) => choice),
+    count.whole,
     refusedMethods(store),
     mode.whole,
     run.whole,
@@ -67,10 +70,23 @@ export function solverPanel(page, commands) {
     from.show(state.from);
     showNumber(tolerance, state.tolerance);
     freeRoot.checked = state.free_root;
-    methods[1].choice.hidden = methods[1].options.hidden = state.views < 2;
+    methods.forEach(({ choice, options }, view) => (choice.hidden = options.hidden = view >= state.views));
+    count.show(state.views);
     body.classList.toggle("comparing", state.views > 1);
   });
   return element("div", {}, driven, body);
+}
+
+/** One view more, one fewer: each has a method of its own. */
+function methodCount({ store }, commands) {
+  const change = (step) => () => commands.countViews((store.get("state")?.views ?? 1) + step);
+  const fewer = button("views-fewer", "less", "Fewer", "The last view goes", change(-1));
+  const more = button("views-more", "add", "More", "One more view, with another method", change(1));
+  const show = (views) => {
+    fewer.disabled = views <= 1;
+    more.disabled = views >= VIEW_LETTERS.length;
+  };
+  return { whole: element("div", { class: "buttons" }, more, fewer), show };
 }
 
 function button(testid, drawing, text, title, act) {
@@ -107,7 +123,7 @@ function refusedMethods(store) {
 
 /** The method of one view, and its options. */
 function method({ store, send }, view) {
-  const letter = "ab"[view];
+  const letter = VIEW_LETTERS[view].toLowerCase();
   const select = element("select", {
     "data-testid": `solver-${letter}`,
     "aria-label": `Method ${letter.toUpperCase()}`,

@@ -1,10 +1,12 @@
 /**
- * Pose frames as they come through the socket: a header of 48 bytes, then 32-bit floats
+ * Pose frames as they come through the socket: a header of 28 bytes and 12 for each view, then 32-bit floats
  * [views][characters][joints][width]. Nothing is copied: the numbers stay where they arrived.
  */
 
-const HEADER = 48;
-const VERSION = 1;
+const HEADER = 28;
+const VIEW = 12; // bytes of the header for each view
+const VERSION = 2;
+const MOST_VIEWS = 6;
 const WIDTHS = [7, 12];
 
 /** What the status numbers of a frame mean. */
@@ -36,6 +38,7 @@ const REFUSED = 254; // the solver does not take the goals
  * @property {string[]} status one a view; "nothing": nothing was solved
  * @property {boolean} playing
  * @property {boolean} busy more iterations follow
+ * @property {number} iteration that a race shows
  * @property {number[]} microseconds one a view
  * @property {number[]} left position errors [file units], NaN where there are none
  * @property {number[]} iterations one a view
@@ -64,11 +67,13 @@ export function parseFrame(buffer) {
   const [characters, joints] = [at.getUint16(4, true), at.getUint16(6, true)];
   checkHeader(kind, version, views, width);
   const count = views * characters * joints * width;
-  if (buffer.byteLength !== HEADER + 4 * count) {
+  const head = HEADER + views * VIEW;
+  if (buffer.byteLength !== head + 4 * count) {
     const shape = `${views} x ${characters} x ${joints} x ${width}`;
-    throw new Error(`a pose frame of ${shape} numbers has ${HEADER + 4 * count} bytes, not ${buffer.byteLength}`);
+    throw new Error(`a pose frame of ${shape} numbers has ${head + 4 * count} bytes, not ${buffer.byteLength}`);
   }
-  const flags = at.getUint16(22, true);
+  const flags = at.getUint16(20, true);
+  const each = (read) => Array.from({ length: views }, (_, view) => read(HEADER + view * VIEW));
   return {
     kind: kind === 1 ? "pose" : "ghost",
     views,
@@ -78,14 +83,15 @@ export function parseFrame(buffer) {
     frame: at.getUint32(8, true),
     serial: at.getUint32(12, true),
     time: at.getFloat32(16, true),
-    status: [at.getUint8(20), at.getUint8(21)].map(statusOf),
+    status: each((start) => statusOf(at.getUint8(start))),
     playing: (flags & 1) !== 0,
     busy: (flags & 2) !== 0,
-    microseconds: [at.getFloat32(24, true), at.getFloat32(28, true)],
-    left: [at.getFloat32(32, true), at.getFloat32(36, true)],
-    iterations: [at.getUint16(40, true), at.getUint16(42, true)],
-    version: at.getUint32(44, true),
-    data: new Float32Array(buffer, HEADER, count),
+    iteration: at.getUint16(22, true),
+    microseconds: each((start) => at.getFloat32(start + 4, true)),
+    left: each((start) => at.getFloat32(start + 8, true)),
+    iterations: each((start) => at.getUint16(start + 2, true)),
+    version: at.getUint32(24, true),
+    data: new Float32Array(buffer, head, count),
     bytes: buffer.byteLength,
   };
 }
@@ -107,5 +113,5 @@ function checkHeader(kind, version, views, width) {
   if (kind !== 1 && kind !== 2) throw new Error(`a pose frame is of kind 1 or 2, not ${kind}`);
   if (version !== VERSION) throw new Error(`this page reads pose frames of version ${VERSION}, not ${version}`);
   if (!WIDTHS.includes(width)) throw new Error(`a joint takes 7 or 12 numbers, not ${width}`);
-  if (views < 1 || views > 2) throw new Error(`a pose frame has 1 or 2 views, not ${views}`);
+  if (views < 1 || views > MOST_VIEWS) throw new Error(`a pose frame has 1 to ${MOST_VIEWS} views, not ${views}`);
 }

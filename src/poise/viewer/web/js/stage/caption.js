@@ -2,6 +2,7 @@
 
 import { distance, lengthUnit, median } from "poise/texts/figures.js";
 import { spoken, time } from "poise/texts/spoken.js";
+import { VIEW_LETTERS } from "poise/widgets/colours.js";
 import { element } from "poise/widgets/element.js";
 
 const NEWEST = 30; // solves that the median is taken over
@@ -9,11 +10,11 @@ const EVERY = 100; // [ms] between two changes of the figures: faster cannot be 
 
 /**
  * @param {import("poise/state/store.js").Store} store
- * @param {number} slot 0 of A, 1 of B
+ * @param {number} slot 0 of A, 1 of B, and so on
  * @returns {{whole: HTMLElement, forget: () => void}} forget: to be told no more
  */
 export function caption(store, slot) {
-  const letter = "ab"[slot];
+  const letter = VIEW_LETTERS[slot].toLowerCase();
   const method = element("span", { class: "caption-method" });
   const sentence = element("span", { class: "caption-sentence" }, "Drag a target.");
   const dot = element("span", { class: "dot", "aria-hidden": "true" });
@@ -87,6 +88,7 @@ function showFigures(store, slot, figures, left) {
     left.title = Number.isFinite(away) ? `${away} ${lengthUnit(store.get("model")?.message)}` : "";
   };
   const ofFrame = store.on("frame", (arrived) => {
+    if (slot >= arrived.views) return; // of before this view was there
     frame = arrived;
     if (frame.status[slot] === "nothing") return clear();
     if (frame.microseconds[slot] > 0) newest.push(frame.microseconds[slot]);

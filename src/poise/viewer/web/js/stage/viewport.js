@@ -25,7 +25,7 @@ const GIVING_ROOM = 1.02; // of the distance, in each frame in which the figure 
  *   direction?: number[], phase: "start"|"move"|"end"}} Drag rig coordinates, w x y z
  *
  * @typedef {object} Told what the viewport tells
- * @property {number} slot 0: view A, 1: view B
+ * @property {number} slot 0: view A, 1: view B, and so on
  * @property {(joint: string|null) => void} onSelect
  * @property {(drag: Drag) => number} [onDrag] the serial that it is sent with; without it nothing can be dragged
  * @property {(chain: string, tip: string) => void} [onTake] a click or drag gives the gizmo to a target or pole of this
@@ -207,7 +207,7 @@ export class Viewport {
     if (!this.actor || frame.joints !== this.actor.figure.count) return; // of a model that is gone
     const before = this.actor.figure.ready ? this.actor.figure.position(this._carrier) : null;
     this.actor.setFrame(frame, this.told.slot);
-    const solved = frame.status[this.told.slot] !== "nothing";
+    const solved = (frame.status[this.told.slot] ?? "nothing") !== "nothing";
     this.bone.follow(frame.serial);
     this.limitHandles.update();
     if (this._fresh) this._meet();

@@ -1,10 +1,11 @@
-/** The one or two viewports side by side: made, fed and taken away as the state says. */
+/** The viewports side by side, one to six: made, fed and taken away as the state says. */
 
 import { keep } from "poise/files/keep.js";
 import { busySign } from "poise/notices/busy_sign.js";
 import { caption } from "poise/stage/caption.js";
 import { Viewport } from "poise/stage/viewport.js";
 import { chooseShadows } from "poise/state/settings.js";
+import { VIEW_LETTERS } from "poise/widgets/colours.js";
 import { element } from "poise/widgets/element.js";
 
 /**
@@ -101,8 +102,8 @@ export class Views {
       "section",
       {
         class: "view",
-        "aria-label": `View ${"AB"[slot]}`,
-        "data-testid": `view-${"ab"[slot]}`,
+        "aria-label": `View ${VIEW_LETTERS[slot]}`,
+        "data-testid": `view-${VIEW_LETTERS[slot].toLowerCase()}`,
       },
       canvas,
       words,
@@ -205,7 +206,7 @@ export class Views {
     this.lookAlike();
   }
 
-  /** A PNG of what is seen, both views side by side. */
+  /** A PNG of what is seen, all views side by side. */
   async savePicture() {
     const pictures = await Promise.all(this.viewports.map(async (each) => createImageBitmap(await each.snapshot())));
     const sheet = document.createElement("canvas");

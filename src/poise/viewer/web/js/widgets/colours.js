@@ -7,8 +7,13 @@
 /** One per chain, in the order of `state.chains`, again from the start after the last. */
 export const CHAIN_COLOURS = ["#3b9ded", "#e0872b", "#2fae66", "#c86dd7", "#d8a21b", "#19a7a8", "#e0607e", "#8a84e8"];
 
-/** The two views: curve, caption and method of A and of B. */
-export const VIEW_COLOURS = ["#3b9ded", "#e0872b"];
+/**
+ * The views: letter, and the line of its curve. Colours are told apart by the colour-blind, and so are dashes without any
+ * colour; the style sheet has the letters' own.
+ */
+export const VIEW_LETTERS = "ABCDEF";
+export const VIEW_COLOURS = ["#3b9ded", "#e0872b", "#22a884", "#c973ab", "#b3a125", "#8b94a3"];
+export const VIEW_DASHES = [[], [6, 3], [2, 3], [9, 3, 2, 3], [12, 4], [5, 3, 1, 3, 1, 3]];
 
 /** A joint or a limit mark that is at its limit. */
 export const AT_LIMIT_COLOUR = "#e5484d";

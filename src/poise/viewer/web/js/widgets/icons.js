@@ -27,6 +27,7 @@ const PATHS = {
   down: "M4 6l4 4 4-4",
   close: "M4 4l8 8M12 4l-8 8",
   add: "M8 3v10M3 8h10",
+  less: "M3 8h10",
   pick: "M8 1.5v4M8 10.5v4M1.5 8h4M10.5 8h4M8 7.2v1.6M7.2 8h1.6",
   pin: "M5.5 2h5M6.5 2v4L4 9h8L9.5 6V2M8 9v5",
   step: "M3 2.5v11L10 8zM12.5 2.5v11",
