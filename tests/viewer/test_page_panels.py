@@ -143,6 +143,20 @@ def test_one_and_two_views(served):
     assert_shown_is_solved(tab)
 
 
+def test_six_views_have_a_method_each(served):
+    tab = served("ccd")
+    tab.key("6")
+    tab.until("window.poise.viewports.length === 6 && window.poise.answer.views.length === 6 && window.poise.ready")
+    for letter in "abcdef":
+        tab.at(f"solver-{letter}").wait_for()
+        tab.at(f"status-{letter}").wait_for()
+    assert tab.at("views-more").is_disabled()
+    assert_shown_is_solved(tab)
+    tab.click("views-fewer")
+    tab.until_state("state.views === 5")
+    tab.until("window.poise.viewports.length === 5")
+
+
 SHOWN = ("bones", "skin", "through", "axes", "limits", "ghost", "trail", "grid", "shadows")
 
 
