@@ -5,7 +5,8 @@
     python docs/try_page/_build.py --check      1 where it is behind
 
 The page is one file: style sheet, modules, scenes and kernels are inside it. tools/native/build.py compiles the kernels
-to WebAssembly, which needs Numba and zig.
+to WebAssembly, which needs Numba and zig. They are written to src/poise/viewer/web/kernels.wasm, too, for the pages that
+the viewer saves.
 """
 
 from __future__ import annotations
@@ -29,13 +30,15 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from poise.kernels import stamps
 from try_page import export
-from try_page.program import ArrayStore
+from poise.viewer.offline.program import ArrayStore
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 PAGE = FOLDER.parent / "try.html"
 _ENTRY_MODULE = "main.js"
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<name>\w+\.js)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "(?:\./|\.\./\.\./src/poise/viewer/web/js/)(?P<name>[\w/]+\.js)";\n', re.MULTILINE)
+_VIEWER_WEB = ROOT / "src" / "poise" / "viewer" / "web"
+KERNELS = _VIEWER_WEB / "kernels.wasm"  # of the viewer's pages, too
 _ELEMENT = '<script type="{}" id="poise-{}">{}</script>'
 _SCENE_TEXTS = {  # for each scene: title, about the arm, and what to try
     "ccd": (
@@ -84,6 +87,7 @@ def main() -> int:
     else:
         kernels = build_kernels([*data["stamps"]])
     options.output.write_text(assemble(data, kernels), encoding="utf-8")
+    KERNELS.write_bytes(kernels)
     print(f"{options.output}: {options.output.stat().st_size / 1e6:.2f} MB, {len(data['stamps'])} kernels")
     return 0
 
@@ -161,7 +165,8 @@ def bundle(entry: str) -> str:
     def add(name: str) -> None:
         if name in texts:
             return
-        text = (FOLDER / name).read_text(encoding="utf-8")
+        folder = _VIEWER_WEB / "js" if "/" in name else FOLDER
+        text = (folder / name).read_text(encoding="utf-8")
         texts[name] = ""  # its place is behind what it imports
         for match in _IMPORT.finditer(text):
             add(match["name"])
@@ -190,6 +195,8 @@ def find_behind(page: str) -> list[str]:
         key: value for key, value in built.items() if key != "stamps"
     }:
         behind.append("the scenes")
+    if not KERNELS.exists() or KERNELS.read_bytes() != kernels:
+        behind.append(f"{KERNELS.name} of the viewer")
     if built_numbers != data["numbers"]:
         behind.append("the numbers of the scenes")
     if not behind and assemble(data, kernels) != page:

@@ -38,7 +38,7 @@ from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solving.diagnosis import _LEGAL_TOLERANCE, _build_start_check
 from poise.viewer import scenes
 from poise.viewer.document.document import Document
-from try_page.program import ArrayStore, Buffer, Program
+from poise.viewer.offline.program import ArrayStore, Buffer, Program
 
 SCENE_NAMES = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes")
 METHODS = {

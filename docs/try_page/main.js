@@ -2,7 +2,7 @@
 
 import { Arm } from "./arm.js";
 import { Camera } from "./camera.js";
-import { Kernels } from "./kernels.js";
+import { Kernels } from "../../src/poise/viewer/web/js/engine/kernels.js";
 import { Painter } from "./painter.js";
 import { choose, find, makeChoices, showAnswer } from "./panel.js";
 import { isEmbedded, Pointer } from "./pointer.js";

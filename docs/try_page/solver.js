@@ -1,6 +1,6 @@
 // Scenes with their methods: targets in, poses with errors out.
 
-import { Program } from "./program.js";
+import { Program } from "../../src/poise/viewer/web/js/engine/program.js";
 
 const POSITION_WIDTH = 3;
 

@@ -1,6 +1,6 @@
 // Answers of the page's own modules in node, for runs of targets on the standard input: node try_answers.mjs PAGE.html
 import fs from "node:fs";
-import { Kernels } from "../../docs/try_page/kernels.js";
+import { Kernels } from "../../src/poise/viewer/web/js/engine/kernels.js";
 import { Scene } from "../../docs/try_page/solver.js";
 
 const page = fs.readFileSync(process.argv[2], "utf8");

@@ -203,7 +203,10 @@ class TermFrame(NamedTuple):
 
     def compute_points(self, point: tuple[float, float, float]) -> Floats:
         """Compute a point (k, 3) of the row. Scale does not bend it; only rotations can be sheared."""
-        return (self.maps[..., :3] @ np.array(point) + self.maps[..., 3]) * self.scale[:, None]
+        x_axes, y_axes, z_axes, origins = np.moveaxis(self.maps, -1, 0)
+        x, y, z = point
+        # Without linear algebra, which has other bits on other processors: pages do the same.
+        return (x * x_axes + y * y_axes + z * z_axes + origins) * self.scale[:, None]
 
 
 class PackedGoals(NamedTuple):

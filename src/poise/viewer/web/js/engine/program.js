@@ -1,4 +1,4 @@
-// Programs of kernel calls: what Python does for one target, made by export.py.
+/** Programs of kernel calls: what Python does for one target, packed by viewer/offline/program.py. */
 
 /** A program with its arrays in the memory of the kernels. */
 export class Program {

@@ -1,4 +1,4 @@
-// Kernels in WebAssembly: arrays in its memory, and calls with their addresses.
+/** Kernels in WebAssembly: arrays in its memory, and calls with their addresses. */
 
 const SLOT_BYTES = 8;
 const MAX_SLOTS = 192;
