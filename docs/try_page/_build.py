@@ -5,8 +5,8 @@
     python docs/try_page/_build.py --check      1 where it is behind
 
 The page is one file: style sheet, modules, scenes and kernels are inside it. tools/native/build.py compiles the kernels
-to WebAssembly, which needs Numba and zig. They are written to src/poise/viewer/web/kernels.wasm, too, for the pages that
-the viewer saves.
+to WebAssembly, which needs Numba and zig. They are written to src/poise/viewer/web/kernels.wasm, too, for pages of
+the viewer.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ os.environ["POISE_LEVEL"] = "portable"  # the bits of WebAssembly; this module b
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from poise.kernels import stamps
-from try_page import export
 from poise.viewer.offline.program import ArrayStore
+from try_page import export
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 PAGE = FOLDER.parent / "try.html"
 _ENTRY_MODULE = "main.js"
-_IMPORT = re.compile(r'^import \{[^}]*\} from "(?:\./|\.\./\.\./src/poise/viewer/web/js/)(?P<name>[\w/]+\.js)";\n', re.MULTILINE)
+_IMPORT = re.compile(
+    r'^import \{[^}]*\} from "(?:\./|\.\./\.\./src/poise/viewer/web/js/)(?P<name>[\w/]+\.js)";\n', re.MULTILINE
+)
 _VIEWER_WEB = ROOT / "src" / "poise" / "viewer" / "web"
 KERNELS = _VIEWER_WEB / "kernels.wasm"  # of the viewer's pages, too
 _ELEMENT = '<script type="{}" id="poise-{}">{}</script>'

@@ -1,8 +1,8 @@
 // The page: it loads kernels and scenes, and answers every drag before the next picture.
 
+import { Kernels } from "../../src/poise/viewer/web/js/engine/kernels.js";
 import { Arm } from "./arm.js";
 import { Camera } from "./camera.js";
-import { Kernels } from "../../src/poise/viewer/web/js/engine/kernels.js";
 import { Painter } from "./painter.js";
 import { choose, find, makeChoices, showAnswer } from "./panel.js";
 import { isEmbedded, Pointer } from "./pointer.js";

@@ -1,7 +1,7 @@
 // Answers of the page's own modules in node, for runs of targets on the standard input: node try_answers.mjs PAGE.html
 import fs from "node:fs";
-import { Kernels } from "../../src/poise/viewer/web/js/engine/kernels.js";
 import { Scene } from "../../docs/try_page/solver.js";
+import { Kernels } from "../../src/poise/viewer/web/js/engine/kernels.js";
 
 const page = fs.readFileSync(process.argv[2], "utf8");
 const read = (name) => page.match(new RegExp(`<script type="[^"]*" id="poise-${name}">([^<]*)</script>`))[1];

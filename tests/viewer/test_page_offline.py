@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 
+import numpy as np
 import pytest
 
 import poise
 from poise.io import samples
 from poise.viewer.document.document import build_document
+from poise.viewer.session.downloads import build_document_page
 from tests.viewer.browser import Tab
 
 pytestmark = pytest.mark.long
@@ -108,3 +110,90 @@ def test_a_page_with_one_pose_has_targets_and_keys(offline):
     page.page.keyboard.press("Space")  # there is nothing to play
     page.page.keyboard.press("f")
     page.until(f"{camera} !== {near!r}")
+
+
+# --- a page that solves ----------------------------------------------------------------------------------------------
+
+LIMIT_MM = 2.0
+MIDDLE = """(joint) => {
+  const { viewport } = window.poise;
+  const { figure } = viewport.actor;
+  const row = figure.rows.get(joint);
+  const [from, to] = [figure.position(row), figure.tail(row)];
+  return viewport.screenOf(from.map((value, k) => 0.5 * value + 0.5 * to[k]));
+}"""
+
+
+@pytest.fixture
+def body(chromium, tmp_path):
+    """The page of a whole body, opened as a file."""
+    path = tmp_path / "body.html"
+    path.write_bytes(build_document_page(build_document(poise.load(samples.path("humanoid.glb")))))
+    page = Tab(chromium, path.as_uri())
+    page.page.goto(path.as_uri())
+    page.until("window.poise?.solving")
+    yield page
+    page.close()
+
+
+def place(page, joint):
+    return np.array(page.get("(joint) => window.poise.solving.poser.placeOf(joint).position", joint))
+
+
+def pull(page, joint, across, down):
+    """Press on the middle of a bone and drag; the number of millimetres that are left."""
+    x, y = page.get(MIDDLE, joint)
+    page.page.mouse.move(x, y)
+    page.page.mouse.down()
+    page.page.mouse.move(x + across, y + down, steps=10)
+    page.page.mouse.up()
+    return 1e3 * page.get("window.poise.solving.poser.answer.left")
+
+
+def test_a_file_solves_for_the_skin_that_is_pulled(body):
+    feet = [place(body, foot) for foot in ("LeftFoot", "RightFoot")]
+    camera = "JSON.stringify(window.poise.viewport.view.state())"
+    before = body.get(camera)
+    for joint, across, down in (("LeftHand", -60, -30), ("Head", 20, 10), ("Hips", 10, 20), ("RightForeArm", 30, 40)):
+        hand = place(body, joint)
+        assert pull(body, joint, across, down) < LIMIT_MM, joint
+        assert np.linalg.norm(place(body, joint) - hand) > 0.01
+        for foot, stood in zip(("LeftFoot", "RightFoot"), feet, strict=True):
+            assert np.linalg.norm(place(body, foot) - stood) < 1e-3
+    assert body.get(camera) == before
+    assert body.foreign == []
+
+
+def test_a_foot_that_is_pulled_in_a_file_is_pinned_where_it_is_let_go(body):
+    other = place(body, "RightFoot")
+    pull(body, "LeftFoot", 40, -60)
+    lifted = place(body, "LeftFoot")
+    assert lifted[1] > 0.15
+    pull(body, "LeftHand", -20, -20)
+    assert np.linalg.norm(place(body, "LeftFoot") - lifted) < 1e-3
+    assert np.linalg.norm(place(body, "RightFoot") - other) < 1e-3
+
+
+def test_a_click_on_a_foot_in_a_file_lets_it_go_and_pins_it(body):
+    pinned = "window.poise.solving.poser.pins.get('LeftFoot').enabled"
+    x, y = body.get(MIDDLE, "LeftFoot")
+    assert body.get(pinned)
+    body.page.mouse.click(x, y)
+    body.until(f"!{pinned}")
+    body.page.mouse.click(x, y)
+    body.until(pinned)
+
+
+def test_limits_and_the_start_are_chosen_in_a_file(body):
+    pull(body, "LeftHand", -60, -30)
+    body.page.locator("[data-testid=solve-more] summary").click()
+    body.page.locator("[data-testid=limits]").select_option("free")
+    assert body.get("window.poise.solving.poser.mode") == "free"
+    assert body.get("document.querySelectorAll('.chart canvas').length") == 1
+    body.page.locator("[data-testid=reset]").click()
+    assert body.get("window.poise.solving.poser.pulled") is None
+
+
+def test_a_file_of_a_body_is_small():
+    rig = poise.load(samples.path("humanoid.glb"))
+    assert len(build_document_page(build_document(rig))) < 2_500_000

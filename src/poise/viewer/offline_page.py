@@ -9,6 +9,8 @@ type="application/gzip;base64">:
     poise-frames   float32, little endian, (frames, characters, joints, width) as in a message of poses
     poise-asset    the GLB of the model, empty without one
     poise-terrain  the GLB of the terrain, empty without one
+    poise-kernels  the kernels in WebAssembly, where the page solves
+    poise-numbers  numbers of the arrays that these work on, see viewer/offline
 
 web/unpack.js makes an import map of data: URLs from the modules, which the policy knows by its hash, and starts the
 page. The content security policy forbids everything from outside.
@@ -47,6 +49,7 @@ _CHARSET = re.compile(r"<meta charset=[^>]*>", re.IGNORECASE)
 _IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*(["'])(?P<name>[^"'\n]+)\1""")
 _BINARY_TYPE = "application/gzip;base64"
 _UNPACKER = "unpack.js"  # script beside the page
+_KERNELS = "kernels.wasm"  # made by docs/try_page/_build.py
 
 
 def build_offline_page(
@@ -57,11 +60,13 @@ def build_offline_page(
     extras: Mapping[str, Any] | None = None,
     *,
     terrain: bytes | None = None,
+    numbers: bytes = b"",
     page: Path = WEB_FOLDER / "player.html",
 ) -> bytes:
     """Build the HTML file for frames (F, characters, joints, width). Their times (F,) are in seconds.
 
-    At most 60 frames a second are kept. `extras` are further keys of the data, for the player.
+    At most 60 frames a second are kept. `extras` are further keys of the data, for the player. With `numbers`,
+    those of packed arrays, the page has kernels and solves.
     """
     rows, seconds = _check_frames(model, frames, times)
     is_selected = select_frames(seconds)
@@ -83,6 +88,9 @@ def build_offline_page(
         _build_element(_BINARY_TYPE, "asset", _pack(model.asset or b"")),
         _build_element(_BINARY_TYPE, "terrain", _pack(terrain or b"")),
     ]
+    if numbers:
+        elements.append(_build_element(_BINARY_TYPE, "numbers", _pack(numbers)))
+        elements.append(_build_element(_BINARY_TYPE, "kernels", _pack((WEB_FOLDER / _KERNELS).read_bytes())))
     return encode_text(_build_html(page, title, "\n".join(elements)))
 
 
@@ -182,7 +190,7 @@ def _build_policy(scripts: list[str], styles: list[str]) -> str:
     return "; ".join(
         [
             "default-src 'none'",
-            " ".join(["script-src data:", *(hash_for_csp(text.encode()) for text in scripts)]),
+            " ".join(["script-src data: 'wasm-unsafe-eval'", *(hash_for_csp(text.encode()) for text in scripts)]),
             " ".join(["style-src", *(hash_for_csp(text.encode()) for text in styles)]),
             "img-src data: blob:",
             "connect-src data: blob:",

@@ -1,4 +1,4 @@
-"""What pages need to solve by themselves: kernels in WebAssembly, and the arrays that Python gives to them.
+"""Arrays and kernel calls of pages without a server.
 
 `program` packs the kernel calls of one solve, `body` a whole body with all its parts.
 """

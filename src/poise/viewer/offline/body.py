@@ -1,7 +1,8 @@
-"""A whole body, packed so that a page can put together any of its problems.
+"""A whole body, packed for a page.
 
-The page pulls one part and holds others. It packs the nodes on the ways to these parts as Python packs them, so that
-its answers have the bits of the portable level. What Python gives are the arrays of all parts together:
+A page puts together any problem of its parts: it pulls one and holds others. It packs the nodes on the ways to these
+parts as Python packs them, so that its answers have the bits of the portable level. What Python gives are the arrays of
+all parts together:
 
     nodes      row, kind, parent, first column of q, kind of the joint (6 columns with the number of its dofs)
     offsets, rotations, scales, couplings   frames of the nodes [file units], see problem/frame_packing.py
@@ -41,11 +42,14 @@ PINNED_ROLES = "leftFoot", "rightFoot", "leftHand", "rightHand"  # that a click 
 
 
 def export_body(document: Document, store: ArrayStore) -> dict[str, Any] | None:
-    """Pack a whole body with and without limits. None where it cannot be solved by a page."""
+    """Pack a whole body with and without limits.
+
+    None where a page cannot solve it.
+    """
     if document.scope != "body" or not has_whole_body(document.rig) or len(document.character_positions) > 1:
         return None
     modes: dict[str, Any] = {}
-    for name, title, limited in _list_modes(document):
+    for name, title, limited in list_modes(document):
         try:
             modes[name] = {"title": title, **_export_mode(limited, store)}
         except PoiseError:
@@ -59,8 +63,11 @@ def export_body(document: Document, store: ArrayStore) -> dict[str, Any] | None:
     }
 
 
-def _list_modes(document: Document) -> list[tuple[str, str, Document]]:
-    """List the ways to solve: with limits of the file or else of humans, and without."""
+def list_modes(document: Document) -> list[tuple[str, str, Document]]:
+    """List the ways to solve as name, title and document.
+
+    The first has the limits of the file, or else those of humans.
+    """
     free = document.replace(limit_mode="plain")
     if any(limit is not None for limit in document.skeleton.limits):
         return [("limits", "Limits of the file", document.replace(limit_mode="limits")), ("free", "No limits", free)]
@@ -73,7 +80,7 @@ def _list_modes(document: Document) -> list[tuple[str, str, Document]]:
 
 
 def build_part_goals(document: Document) -> tuple[Place, ...]:
-    """Build a goal for each part, at its place in the start pose."""
+    """Build a goal for each part at its start place."""
     start, skeleton = document.solver_start, document.solver_skeleton
     world = start.world
     parts = dict.fromkeys(find_parts(document.rig))
@@ -102,6 +109,7 @@ def _export_mode(document: Document, store: ArrayStore) -> dict[str, Any]:
     return {
         "arrays": {name: [store.add(array), len(array)] for name, array in _flatten(arrays).items()},
         "names": [goal.joint for goal in goals],
+        "rows": [problem.skeleton.index(goal.joint) for goal in goals],
         "base_scale": plan.base_scale,
         "tolerance": tolerance.distance,
         "tolerance2": [float(kernel_distance) ** 2, float(kernel_chord) ** 2],

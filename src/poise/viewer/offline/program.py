@@ -70,7 +70,7 @@ class Program:
     def make_constant(self, array: Floats | Ints | Bools) -> Buffer:
         """Make an array with fixed numbers."""
         if id(array) not in self._constants:
-            contents = np.ascontiguousarray(array)
+            contents: Any = np.ascontiguousarray(array)
             description = {"type": _TYPE_LETTERS[contents.dtype.name], "shape": contents.shape}
             buffer = self._add_array(description | {"data": self._store.add(contents)})
             self._constants[id(array)] = array, buffer

@@ -27,6 +27,8 @@ from poise.viewer.document.actions import place_on_ground
 from poise.viewer.document.contact_intervals import list_contacts
 from poise.viewer.document.document import Document
 from poise.viewer.document.terrain import build_ground_mesh, plant_clip
+from poise.viewer.offline.body import export_body
+from poise.viewer.offline.program import ArrayStore
 from poise.viewer.offline_page import MAX_FPS, build_offline_page
 from poise.viewer.rig_message import build_rig_message, find_row_width, pack_frame_rows
 from poise.viewer.session.session_state import describe_chain
@@ -211,14 +213,18 @@ def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> D
     rig_message = build_rig_message(
         document.rig, document.character_positions[: rows.shape[1]], document.package_folders
     )
-    extras = {
+    extras: dict[str, Any] = {
         "chains": [describe_chain(document, chain) for chain in document.active_chains],
         "contacts": list_contacts(clip),
     }
     terrain_glb = None
     if document.terrain_spec is not None:
         terrain_glb = build_ground_mesh(document.rig, document.terrain_spec, document.solver_start)
-    page = build_offline_page(rig_message, rows, times, document.name, extras, terrain=terrain_glb)
+    store = ArrayStore()
+    extras["body"] = export_body(document, store)
+    page = build_offline_page(
+        rig_message, rows, times, document.name, extras, terrain=terrain_glb, numbers=store.get_bytes()
+    )
     stem = document.rig.path.stem if document.rig.path is not None else (document.scene_name or "rig")
     return Download(f"{stem}.html", "text/html", page)
 

@@ -2,6 +2,7 @@
 
 import { letGo, listenToKeys } from "poise/commands/shortcuts.js";
 import { showMenu } from "poise/panels/show_menu.js";
+import { Solving } from "poise/solving.js";
 import { Viewport } from "poise/stage/viewport.js";
 import { chooseShadows, keepSettings, nextTheme } from "poise/state/settings.js";
 import { Store } from "poise/state/store.js";
@@ -14,8 +15,12 @@ const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 class Player {
   constructor() {
-    const { model, times, title, chains, characters, width } = JSON.parse(at("poise-data").textContent ?? "{}");
+    const data = JSON.parse(at("poise-data").textContent ?? "{}");
+    const { model, times, title, chains, characters, width } = data;
     this.model = model;
+    this.data = data;
+    /** @type {Solving|null} */
+    this.solving = null;
     this.chains = chains ?? [];
     this.times = times.map((time) => time - times[0]);
     this.shape = { characters, width, joints: model.joints.length };
@@ -44,7 +49,13 @@ class Player {
       this.viewport.setSelected(joint);
     };
     at("views").append(element("section", { class: "view" }, canvas, picked));
-    this.viewport = new Viewport(canvas, { slot: 0, onSelect: pick, onCamera() {} }); // nothing can be dragged here
+    const solves = this.data.body != null;
+    const hands = {
+      onDrag: (drag) => this.solving?.drag(drag) ?? 0,
+      onPin: (joint) => this.solving?.pin(joint),
+    };
+    // without kernels nothing can be dragged
+    this.viewport = new Viewport(canvas, { slot: 0, onSelect: pick, onCamera() {}, ...(solves ? hands : {}) });
     chooseShadows(this.store, this.viewport);
     this.fillToolbar(title);
     if (this.times.length > 1) this.fillTimeline();
@@ -113,7 +124,22 @@ class Player {
     this.viewport.setState({ views: 1, name: this.model.name, clip: null, chains: this.chains, ...nothing });
     this.draw();
     this.viewport.frameAll();
+    if (this.data.body != null) await this.startSolving();
     if (this.playing) this.play(true);
+  }
+
+  async startSolving() {
+    const [kernels, numbers] = await Promise.all(["poise-kernels", "poise-numbers"].map(bytesOf));
+    const page = {
+      store: this.store,
+      viewport: this.viewport,
+      model: this.model,
+      data: this.data,
+      onStart: () => this.play(false),
+    };
+    this.solving = await Solving.load(page, new Uint8Array(kernels), new Uint8Array(numbers));
+    at("views").firstElementChild?.append(this.solving.panel.whole);
+    this.solving.show();
   }
 
   /** The next picture, as long as it plays. */
@@ -146,7 +172,7 @@ class Player {
     this.playing = on;
     this.before = performance.now();
     if (on) this.ticking ||= requestAnimationFrame((now) => this.tick(now));
-    redraw(this.button, on ? "pause" : "play", on ? "Pause (Space)" : "Play (Space)");
+    if (this.button) redraw(this.button, on ? "pause" : "play", on ? "Pause (Space)" : "Play (Space)");
   }
 
   draw() {

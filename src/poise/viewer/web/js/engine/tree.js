@@ -25,7 +25,9 @@ const [NODE_ROW, DOF_ROW, LIMIT_ROW, HINGED_BALL_ROW, PART_ROW] = [6, 4, 14, 7, 
 function readArrays(packed, numbers) {
   const arrays = {};
   for (const [name, [offset, count]] of Object.entries(packed.arrays))
-    arrays[name] = new Float64Array(numbers.buffer.slice(numbers.byteOffset + offset, numbers.byteOffset + offset + 8 * count));
+    arrays[name] = new Float64Array(
+      numbers.buffer.slice(numbers.byteOffset + offset, numbers.byteOffset + offset + 8 * count),
+    );
   return arrays;
 }
 
@@ -55,6 +57,11 @@ export class Tree {
 
   get start() {
     return this.arrays.start;
+  }
+
+  /** The row of a part among all joints. @param {string} joint */
+  rowOf(joint) {
+    return this.packed.rows[this.names.indexOf(joint)];
   }
 
   /** The frame of a part: its node, and its points and rotation in the moved frame of that. */
@@ -182,10 +189,17 @@ export class Tree {
       const scale = kind === SLIDE || kind === MOVE ? scales[i] / unit : 1;
       packed.nodes.push(parents[number], kind, u, dof);
       packed.frames.push(...offsets.subarray(3 * i, 3 * i + 3).map((x) => x / unit));
-      packed.frames.push(...rotations.subarray(4 * i, 4 * i + 4), couplings[2 * i] * scale, couplings[2 * i + 1] * scale);
+      packed.frames.push(
+        ...rotations.subarray(4 * i, 4 * i + 4),
+        couplings[2 * i] * scale,
+        couplings[2 * i + 1] * scale,
+      );
       packed.limits.push(...limits.subarray(LIMIT_ROW * i, LIMIT_ROW * (i + 1)));
       for (let k = 0; k < node.dofCount; k++) {
-        const [low, high, isNumber, weight] = dofs.subarray(DOF_ROW * (node.dofStart + k), DOF_ROW * (node.dofStart + k + 1));
+        const [low, high, isNumber, weight] = dofs.subarray(
+          DOF_ROW * (node.dofStart + k),
+          DOF_ROW * (node.dofStart + k + 1),
+        );
         const row = [low, high, isNumber >= 0 ? u : -1, kind === SLIDE ? weight * unit * unit : weight];
         packed.dofs.splice(DOF_ROW * (dof + k), DOF_ROW, ...row);
       }

@@ -48,8 +48,14 @@ export class TreeSolver {
     this.turning = write("turning", "F", [turning.length / 3, 3], turning);
     this.base = write("base", "F", [1, 12], this.tree.arrays.base);
     this.columns = write("columns", "I", [problem.targetColumns.length / 3, 3], problem.targetColumns);
-    const work = MAX_LANES * (LANE_STATE_ROWS + NODE_NUMBERS * count + 2 * nu + 2 * problem.targetWidth
-      + nd * (3 * termCount + 1) + 3 * termCount * (3 * termCount + 4)); // prettier-ignore
+    const work =
+      MAX_LANES *
+      (LANE_STATE_ROWS +
+        NODE_NUMBERS * count +
+        2 * nu +
+        2 * problem.targetWidth +
+        nd * (3 * termCount + 1) +
+        3 * termCount * (3 * termCount + 4)); // prettier-ignore
     this.arrays = {
       before: [
         write("nodes", "I", [count, 4], problem.nodeTable),
@@ -104,9 +110,29 @@ export class TreeSolver {
     const { before, draws, limits, settings, work } = this.arrays;
     const none = (...shape) => this.#reserve(`none ${shape.length}`, "F", shape);
     this.#call(`tree_lm.${this.isPlain ? "plain4" : "solve4"}`, [
-      ...before, kernelTargets, startU, draws, ...this.preference, ...limits, settings, work, { i: 0 }, { i: 1 },
-      u, errors, counts, trace, none(0), this.#reserve("no layout", "I", [0]), none(0, 0), none(0, 0), none(0, 0),
-      none(0, 0), none(0, 0), none(0, 0), none(0, 0, 0),
+      ...before,
+      kernelTargets,
+      startU,
+      draws,
+      ...this.preference,
+      ...limits,
+      settings,
+      work,
+      { i: 0 },
+      { i: 1 },
+      u,
+      errors,
+      counts,
+      trace,
+      none(0),
+      this.#reserve("no layout", "I", [0]),
+      none(0, 0),
+      none(0, 0),
+      none(0, 0),
+      none(0, 0),
+      none(0, 0),
+      none(0, 0),
+      none(0, 0, 0),
     ]); // prettier-ignore
     const [iterations, attempts, isMet] = [...this.#view(counts)].map(Number);
     const moved = this.#write("moved", "B", [1], [iterations > 0 ? 1 : 0]);

@@ -1,0 +1,79 @@
+/** What a page that solves says and asks: the answer in a line, method and limits, and the curve of errors. */
+
+import { Chart } from "poise/panels/chart.js";
+import { element, setOptions } from "poise/widgets/element.js";
+
+const LOW_ITERATIONS = 1;
+
+export class SolvePanel {
+  /**
+   * @param {import("poise/state/store.js").Store} store
+   * @param {{setMethod: (name: string) => void, setMode: (name: string) => void, setRest: (on: boolean) => void,
+   *   reset: () => void}} commands
+   */
+  constructor(store, commands) {
+    this.outcome = element("output", { class: "solve-outcome", role: "status", "data-testid": "outcome" });
+    this.method = choice("Method", "method", (value) => commands.setMethod(value));
+    this.mode = choice("Limits", "limits", (value) => commands.setMode(value));
+    this.rest = element("input", {
+      type: "checkbox",
+      checked: true,
+      "data-testid": "rest-pull",
+      onchange: () => commands.setRest(this.rest.checked),
+    });
+    this.restLine = element("label", { class: "check" }, this.rest, "Prefer the start pose");
+    this.chart = new Chart(store);
+    this.note = element("p", { class: "hint", "data-testid": "note" });
+    const reset = element(
+      "button",
+      { type: "button", "data-testid": "reset", onclick: () => commands.reset() },
+      "Start again",
+    );
+    const more = element("details", { class: "solve-more", "data-testid": "solve-more" });
+    more.append(
+      element("summary", {}, "Method and error"),
+      ...[this.method.line, this.mode.line, this.restLine, this.chart.whole, this.note, reset],
+    );
+    more.addEventListener("toggle", () => this.chart.draw());
+    this.whole = element("section", { class: "solve", "aria-label": "Solve" }, this.outcome, more);
+  }
+
+  /** @param {any} poser what is solved */
+  fill(poser) {
+    setOptions(this.method.select, poser.methods);
+    setOptions(this.mode.select, poser.modes);
+    this.method.select.value = poser.method;
+    this.mode.select.value = poser.mode;
+    this.method.line.hidden = poser.methods.length < 1;
+    this.mode.line.hidden = poser.modes.length < 2;
+    this.restLine.hidden = poser.restPull === undefined;
+    this.note.textContent = poser.note ?? "";
+  }
+
+  /** @param {import("poise/engine/body.js").Answer} answer @param {number|null} metres of a file unit */
+  show({ status, iterations, milliseconds, left }, metres) {
+    this.outcome.dataset.status = status;
+    if (status === "nothing") return this.say("Drag a part. A click on a hand or foot pins it.");
+    const distance = left === null ? "" : `, ${format(left, metres)} left`;
+    const steps = `${iterations} iteration${iterations === LOW_ITERATIONS ? "" : "s"}`;
+    const words = status === "reached" ? "Reached" : "As near as it gets";
+    this.say(`${words}${distance}, ${steps}, ${milliseconds.toFixed(1)} ms`);
+  }
+
+  /** @param {string} text */
+  say(text) {
+    this.outcome.textContent = text;
+  }
+}
+
+function choice(title, testid, act) {
+  const select = element("select", { "data-testid": testid, onchange: () => act(select.value) });
+  return { select, line: element("label", { class: "line" }, element("span", { class: "line-name" }, title), select) };
+}
+
+/** A length in millimetres where the unit of the file is known. */
+function format(length, metres) {
+  if (metres === null) return length.toPrecision(2);
+  const millimetres = 1000 * metres * length;
+  return millimetres < 0.01 ? "0 mm" : `${millimetres.toPrecision(2)} mm`;
+}

@@ -1,0 +1,101 @@
+/** The part of an offline page that solves: drags in, poses and errors out, without a server. */
+
+import { Body } from "poise/engine/body.js";
+import { Kernels } from "poise/engine/kernels.js";
+import { SolvePanel } from "poise/panels/solve_panel.js";
+
+const WIDTH = 12; // numbers of a joint in a frame
+
+export class Solving {
+  /**
+   * @param {{store: any, viewport: any, model: any, data: any, onStart: () => void}} page
+   * @param {Uint8Array} kernels the module
+   * @param {Uint8Array} numbers
+   */
+  static async load(page, kernels, numbers) {
+    return new Solving(page, await Kernels.load(kernels), numbers);
+  }
+
+  constructor(page, kernels, numbers) {
+    this.page = page;
+    this.poser = new Body(kernels, page.data.body, numbers);
+    this.serial = 0;
+    this.panel = new SolvePanel(page.store, {
+      setMethod: (name) => this.act(() => this.poser.setMethod(name)),
+      setMode: (name) => this.act(() => this.poser.setMode(name)),
+      setRest: (on) => this.act(() => this.poser.setRestPull(on)),
+      reset: () => this.act(() => this.poser.reset()),
+    });
+    this.panel.fill(this.poser);
+  }
+
+  /** A drag of the viewport. @returns {number} its serial */
+  drag(drag) {
+    this.page.onStart();
+    this.serial += 1;
+    this.act(() => this.poser.drag(drag));
+    return this.serial;
+  }
+
+  /** @param {string} joint */
+  pin(joint) {
+    this.page.onStart();
+    this.act(() => this.poser.pin(joint));
+  }
+
+  act(change) {
+    change();
+    this.show();
+  }
+
+  /** Show pose, goals and errors. */
+  show() {
+    const { viewport, store, model } = this.page;
+    const { answer } = this.poser;
+    const view = { status: answer.status, at_limit: [], resting: [], open: [], errors: answer.curve, note: null };
+    viewport.setState(this.state());
+    viewport.setFrame(this.frame());
+    viewport.setAnswer({ views: [view] });
+    store.set("answer", { views: [view] });
+    this.panel.show(answer, model.metres_per_unit ?? null);
+  }
+
+  state() {
+    const { model } = this.page;
+    const nothing = { limits: {}, outlines: {}, handles: [] };
+    return {
+      views: 1,
+      name: model.name,
+      clip: null,
+      driven: false,
+      serial: this.serial,
+      ...nothing,
+      ...this.poser.describe(),
+    };
+  }
+
+  /** The pose, in the form in which the server sends poses. */
+  frame() {
+    const { answer } = this.poser;
+    const data = Float32Array.from(this.poser.computeMaps());
+    const figures = { microseconds: [1000 * answer.milliseconds, 0], left: [answer.left ?? NaN, NaN] };
+    return {
+      kind: "pose",
+      views: 1,
+      width: WIDTH,
+      characters: 1,
+      joints: data.length / WIDTH,
+      frame: 0,
+      serial: this.serial,
+      time: 0,
+      status: [answer.status, null],
+      playing: false,
+      busy: false,
+      ...figures,
+      iterations: [answer.iterations, 0],
+      version: 0,
+      data,
+      bytes: data.byteLength,
+    };
+  }
+}

@@ -1,0 +1,64 @@
+"""Whole bodies that pages solve without Python: their answers in node, bit for bit those of the portable level."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from poise.io import samples
+from poise.kernels import native
+from tests.timeouts import PROCESS
+
+ROOT = Path(__file__).parents[2]
+COUNT = 30  # of each mode
+
+library = native.load_library()
+pytestmark = [
+    pytest.mark.skipif(
+        library is None or "portable" not in library.list_levels(), reason="no library here has the portable level"
+    ),
+    pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed"),
+]
+
+
+def run(*command: str, given: str | None = None) -> str:
+    """Run a command on the level whose bits are WebAssembly's."""
+    variables = os.environ | {"POISE_LEVEL": "portable", "POISE_QUIET": "1"}
+    for name in ("POISE_LANES", "POISE_KERNELS"):
+        variables.pop(name, None)
+    finished = subprocess.run(
+        command, check=False, cwd=ROOT, env=variables, input=given, capture_output=True, text=True, timeout=PROCESS
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+def compare(path: Path | str) -> tuple[int, int]:
+    """Compare all answers for a file, and count those that reach their goals, and all."""
+    text = run(sys.executable, "-m", "tests.viewer.body_cases", str(path), str(COUNT))
+    answers = json.loads(run("node", "tests/viewer/body_answers.mjs", given=text))
+    reached = count = 0
+    for mode, cases in json.loads(text)["cases"].items():
+        for case, answer in zip(cases, answers[mode], strict=True):
+            assert answer["q"] == case["q"], (mode, case["goals"])
+            assert (answer["iterations"], answer["traced"]) == (case["iterations"], case["q"])
+            reached, count = reached + case["reached"], count + 1
+    return reached, count
+
+
+def test_a_page_puts_a_body_together_bit_for_bit_as_python_does():
+    reached, count = compare(samples.path("humanoid.glb"))
+    assert 0 < reached < count == 2 * COUNT
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["glb/knight_kaykit.glb", "glb/mixamo_human_makehuman.glb", "bvh/walk_mass.bvh"])
+def test_bodies_of_real_files_have_the_same_bits(data, name):
+    reached, count = compare(data / name)
+    assert 0 < reached < count
