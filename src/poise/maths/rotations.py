@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, broadcast_together, check_finite
+from poise.maths.vectors import cross
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 IDENTITY.setflags(write=False)
@@ -140,7 +141,7 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
     b, b_is_zero = _normalise_nonzero(b)
     m = a + b
     squared_length = (m * m).sum(axis=-1, keepdims=True)
-    q = np.concatenate([0.5 * squared_length, np.cross(a, m)], axis=-1)
+    q = np.concatenate([0.5 * squared_length, cross(a, m)], axis=-1)
     half_turn = np.concatenate([np.zeros_like(squared_length), _find_perpendicular(a)], axis=-1)
     q = np.where(squared_length < _OPPOSITE_SQUARED_LENGTH, half_turn, q)
     return normalise(np.where(a_is_zero | b_is_zero, IDENTITY, q))
@@ -157,7 +158,7 @@ def _normalise_nonzero(v: Floats) -> tuple[Floats, NDArray[np.bool_]]:
 def _find_perpendicular(v: Floats) -> Floats:
     """Find a unit vector perpendicular to each unit v (..., 3). It is v x the axis with v's smallest component."""
     axis = np.eye(3)[np.abs(v).argmin(axis=-1)]
-    return _normalise_nonzero(np.cross(v, axis))[0]
+    return _normalise_nonzero(cross(v, axis))[0]
 
 
 def as_matrix(q: Floats) -> Floats:

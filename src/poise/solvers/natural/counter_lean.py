@@ -21,7 +21,7 @@ from poise.kernels.layout import NATURAL_BEND_LENGTH
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.smoothing import smoothstep
-from poise.maths.vectors import dot_rows
+from poise.maths.vectors import cross, dot_rows
 from poise.model.anatomy.rest_geometry import compute_rest_rotations
 from poise.model.pose import Pose
 from poise.solvers.natural.limbs import Bends, find_first_joints, find_up
@@ -51,7 +51,7 @@ def find_counter_leans(
     if not legs:
         return None
     up, tilt = find_up(pose.skeleton), np.zeros((len(targets), 3))
-    left, points = np.cross(up, ahead), pose.world.positions.reshape(-1, len(pose.skeleton), 3)
+    left, points = cross(up, ahead), pose.world.positions.reshape(-1, len(pose.skeleton), 3)
     if len(legs) > 1:
         moves = [targets[:, j] - points[:, bends[j].limb.tip] for j in legs]
         targets = targets - _find_shared_move(*moves)[:, None]
@@ -103,4 +103,4 @@ def _find_tilts(ways: Floats, length: float, ahead: Floats, outward: Floats, up:
     straight = np.clip((share - _FOLDED_SHARE) / (_STRAIGHT_SHARE - _FOLDED_SHARE), 0.0, 1.0)
     lean = lean * straight * straight * (3.0 - 2.0 * straight)
     side = ahead_part[:, None] * ahead + outward_part[:, None] * outward
-    return lean[:, None] * np.cross(side, up)
+    return lean[:, None] * cross(side, up)

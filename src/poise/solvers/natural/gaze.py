@@ -15,13 +15,14 @@ the trunk have no heading; near them less of it is twisted.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.vectors import dot_rows
+from poise.maths.vectors import cross, dot_rows
 from poise.model.anatomy.joint_limits import MOTION_RANGES
 from poise.model.anatomy.rest_geometry import (
     compute_rest_rotations,
@@ -136,31 +137,37 @@ def turn_gaze(chain: GazeChain, problem: Problem, pose: Pose, targets: Floats) -
     for row in chain.resets:
         columns = slice(int(skeleton.q_start[row]), int(skeleton.q_start[row]) + Kind.BALL.nq)
         q[:, columns] = origin.flat_q[:, columns]
-    twists, nods = _find_ranges(chain)
-    heading = _measure_heading(chain, problem.make_pose_unchecked(q.copy()), targets)
-    neck, spine, pelvis = _share_angle(heading, twists)
-    vertical = np.broadcast_to(find_body_frame(skeleton).up, (count, 3))
+    twists, nods = _find_ranges(*(len(rows) > 0 for rows in chain.groups))
+    pose = problem.make_pose_unchecked(q.copy())
+    neck, spine, pelvis = _share_angle(_measure_heading(chain, pose, targets), twists)
     if chain.groups[2]:
-        _turn_joints(problem, q, chain.groups[2], vertical * pelvis[:, None])
-    axis = _find_trunk_axis(chain, problem.make_pose_unchecked(q.copy()))
-    _turn_joints(problem, q, chain.groups[1], axis * spine[:, None], chain.groups[0], axis * neck[:, None])
+        vertical = np.broadcast_to(find_body_frame(skeleton).up, (count, 3))
+        _turn_joints(pose, q, (chain.groups[2], vertical * pelvis[:, None]))
+        pose = problem.make_pose_unchecked(q.copy())
+    axis = _find_trunk_axis(chain, pose)
+    _turn_joints(pose, q, (chain.groups[1], axis * spine[:, None]), (chain.groups[0], axis * neck[:, None]))
     for _ in range(_NOD_PASSES):
-        gaze, wanted = _find_directions(chain, problem.make_pose_unchecked(q.copy()), targets)
+        pose = problem.make_pose_unchecked(q.copy())
+        gaze, wanted = _find_directions(chain, pose, targets)
         rest = rotations.as_vector(rotations.rotation_between(gaze, wanted))
         angle = _norms(rest)
         axis = rest / np.where(angle > 0.0, angle, 1.0)[:, None]
         neck, spine, _ = _share_angle(angle, nods)
-        _turn_joints(problem, q, chain.groups[1], axis * spine[:, None], chain.groups[0], axis * neck[:, None])
+        _turn_joints(pose, q, (chain.groups[1], axis * spine[:, None]), (chain.groups[0], axis * neck[:, None]))
     return skeleton.legal(q)[0] if any(limit is not None for limit in skeleton.limits) else q
 
 
-def _find_ranges(chain: GazeChain) -> tuple[Floats, Floats]:
+@lru_cache
+def _find_ranges(turns_neck: bool, turns_spine: bool, turns_pelvis: bool) -> tuple[Floats, Floats]:
     """Return ranges [rad] of neck, spine and pelvis. There is one for twists and one for all other rotations."""
     neck, spine, hips = (MOTION_RANGES[part] for part in ("neck", "spine", "UpperLeg"))
-    turns = np.array([[len(rows) > 0] for rows in chain.groups]).ravel()
+    turns = np.array([turns_neck, turns_spine, turns_pelvis])
     twists = [min(motion.degrees for motion in part.twist) for part in (neck, spine, hips)]
     nods = [min(motion.degrees for motion in (*part.flexion, *part.abduction)) for part in (neck, spine)]
-    return np.radians(twists) * turns, np.radians([*nods, 0.0]) * turns
+    ranges = np.radians(twists) * turns, np.radians([*nods, 0.0]) * turns
+    for values in ranges:
+        values.setflags(write=False)
+    return ranges
 
 
 def _share_angle(angles: Floats, ranges: Floats) -> tuple[Floats, Floats, Floats]:
@@ -169,6 +176,8 @@ def _share_angle(angles: Floats, ranges: Floats) -> tuple[Floats, Floats, Floats
     x = np.minimum(size / neck, 1.0)
     for _ in range(_NEWTON_STEPS):  # from above, down the sides of a convex function
         excess = x * (neck + x * (spine + x * pelvis)) - size
+        if not (excess > 0.0).any():
+            break
         x = x - np.maximum(excess, 0.0) / (neck + x * (2.0 * spine + 3.0 * x * pelvis))
     beyond = size / (neck + spine + pelvis)
     x, sign = np.maximum(x, beyond), np.sign(angles)
@@ -182,7 +191,7 @@ def _measure_heading(chain: GazeChain, pose: Pose, targets: Floats) -> Floats:
     axis = _find_trunk_axis(chain, pose)
     gaze, wanted = _find_directions(chain, pose, targets)
     gaze, wanted = (way - axis * dot_rows(way, axis)[:, None] for way in (gaze, wanted))
-    angle = np.arctan2(dot_rows(axis, np.cross(gaze, wanted)), dot_rows(gaze, wanted))
+    angle = np.arctan2(dot_rows(axis, cross(gaze, wanted)), dot_rows(gaze, wanted))
     shares = [(_norms(way) - _NO_HEADING_SINE) / (_FULL_HEADING_SINE - _NO_HEADING_SINE) for way in (gaze, wanted)]
     first, second = (np.clip(share, 0.0, 1.0) for share in shares)
     return angle * (first * first * (3.0 - 2.0 * first)) * (second * second * (3.0 - 2.0 * second))
@@ -207,21 +216,22 @@ def _find_directions(chain: GazeChain, pose: Pose, targets: Floats) -> tuple[Flo
     return first, np.where(lengths[1] > 0.0, second, first)
 
 
-def _turn_joints(problem: Problem, q: Floats, *groups: tuple[int, ...] | Floats) -> None:
+def _turn_joints(pose: Pose, q: Floats, *groups: tuple[tuple[int, ...], Floats]) -> None:
     """Turn groups of joints of q (k, nq) about world axes. A group shares a rotation vector (k, 3).
 
-    All vectors have one axis, so the order of the joints does not matter.
+    All vectors have one axis, so the order of the joints does not matter. The joints are where the pose has them.
     """
-    skeleton, world = problem.skeleton, problem.make_pose_unchecked(q.copy()).world
-    turns = world.rotations.reshape(-1, len(skeleton), 4)
-    for rows, vectors in zip(groups[::2], groups[1::2], strict=True):
-        for row in rows:
-            end = int(skeleton.q_start[row]) + Kind(int(skeleton.kinds[row])).nq
-            columns, parent = slice(end - Kind.BALL.nq, end), int(skeleton.parents[row])
-            frame = np.broadcast_to(skeleton.A[row, 3:], (len(q), 4))
-            frame = frame if parent < 0 else rotations.multiply(turns[:, parent], frame)
-            local = rotations.rotate(rotations.inverse(frame), np.asarray(vectors) / len(rows))
-            q[:, columns] = rotations.multiply(rotations.from_vector(local), q[:, columns])
+    skeleton, rows = pose.skeleton, [row for group_rows, _ in groups for row in group_rows]
+    if not rows:
+        return
+    vectors = np.stack([shared / len(group_rows) for group_rows, shared in groups for _ in group_rows], axis=1)
+    ends = skeleton.q_start[rows] + [Kind(kind).nq for kind in skeleton.kinds[rows].tolist()]
+    columns = ends[:, None] + np.arange(-Kind.BALL.nq, 0)
+    turns, parents = pose.world.rotations.reshape(-1, len(skeleton), 4), skeleton.parents[rows]
+    frames, has_parent = np.repeat(skeleton.A[None, rows, 3:], len(q), axis=0), parents >= 0
+    frames[:, has_parent] = rotations.multiply(turns[:, parents[has_parent]], frames[:, has_parent])
+    local = rotations.rotate(rotations.inverse(frames), vectors)
+    q[:, columns] = rotations.multiply(rotations.from_vector(local), q[:, columns])
 
 
 def _norms(a: Floats) -> Floats:
