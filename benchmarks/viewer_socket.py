@@ -87,7 +87,8 @@ class Page:
         self.got += len(message)
         if isinstance(message, str):
             content = json.loads(message)
-            self.kinds[content["kind"]] = content
+            known = self.kinds.get("state", {}) if content["kind"] == "state" else {}  # a state has what has changed
+            self.kinds[content["kind"]] = known | content
             if content["kind"] == "message" and content["level"] == "error":
                 raise RuntimeError(content["text"])
             return True

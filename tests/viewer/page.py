@@ -50,6 +50,8 @@ class Page:
     def _take(self, message):
         if isinstance(message, str):
             message_text = json.loads(message)
+            if message_text["kind"] == "state":  # it has what has changed
+                message_text = (self.kinds.get("state") or {}) | message_text
             self.kinds[message_text["kind"]] = message_text
             self.messages.append(message[:300])
             return

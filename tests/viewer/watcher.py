@@ -110,7 +110,10 @@ class Watcher:
 
     def _take(self, part):
         if isinstance(part, str):
-            self.messages_shown.append(json.loads(part))
+            message_text = json.loads(part)
+            if message_text["kind"] == "state":  # it has what has changed
+                message_text = (self.newest("state") or {}) | message_text
+            self.messages_shown.append(message_text)
             return
         if part[0] != 1:
             self.binaries.append(part)

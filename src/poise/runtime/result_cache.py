@@ -49,6 +49,11 @@ def get_or_compute(
     return result
 
 
+def is_cached(owner: object, subject: str, key: Hashable) -> bool:
+    """Return whether a result for owner, subject and key is cached."""
+    return key in owner.__dict__.get(_CACHE_ATTRIBUTE, {}).get(subject, ())
+
+
 class _SubjectCache(dict[Hashable, Any]):
     """Results of a subject by key, the oldest first.
 

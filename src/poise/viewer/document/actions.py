@@ -26,7 +26,7 @@ from poise.model.rig import Rig
 from poise.model.skeleton import Kind
 from poise.problem.goal_interface import ORIGIN
 from poise.problem.goals import Place
-from poise.runtime.result_cache import get_or_compute
+from poise.runtime.result_cache import get_or_compute, is_cached
 from poise.solvers.base.option_parsing import list_parameters
 from poise.solving.solve import solve
 from poise.viewer.document.chains import CHAIN_KINDS, RELATIVE_KINDS, TargetedChain, build_chain, measure_tip
@@ -152,6 +152,9 @@ def set_limit(document: Document, args: dict[str, Any]) -> Document:
     return document.replace(skeleton=document.skeleton.with_limits({joint: new_limit}))
 
 
+_ANATOMICAL_LIMITS = "anatomical limits"  # subject of the cache
+
+
 def switch_anatomical_limits(document: Document, args: dict[str, Any]) -> Document:
     """Add or remove human limits on joints without own limits. Other limits stay."""
     if not read_bool(args, "on"):
@@ -167,7 +170,7 @@ def describe_anatomical_limits(document: Document) -> dict[str, Any]:
     """Describe whether human limits are on, or not available."""
     if _list_anatomical_joints(document):
         return {"on": True, "why": None}
-    anatomical_limits = _find_anatomical_limits(document.rig)
+    anatomical_limits = find_anatomical_limits(document.rig)
     obstacle = (
         anatomical_limits
         if isinstance(anatomical_limits, str)
@@ -178,6 +181,11 @@ def describe_anatomical_limits(document: Document) -> dict[str, Any]:
     return {"on": False, "why": obstacle}
 
 
+def are_anatomical_limits_known(rig: Rig) -> bool:
+    """Return whether the human limits of a rig are found. Reading many clips for them takes long."""
+    return is_cached(rig, _ANATOMICAL_LIMITS, None)
+
+
 def _list_anatomical_joints(document: Document) -> list[str]:
     names_and_limits = zip(document.skeleton.names, document.skeleton.limits, strict=True)
     return [name for name, limit in names_and_limits if limit is not None and limit.source == LIMIT_SOURCE]
@@ -185,13 +193,13 @@ def _list_anatomical_joints(document: Document) -> list[str]:
 
 def _find_missing_limits(document: Document) -> dict[str, Limit]:
     """Find human limits for joints without limits."""
-    anatomical_limits = _find_anatomical_limits(document.rig)
+    anatomical_limits = find_anatomical_limits(document.rig)
     if isinstance(anatomical_limits, str):
         return {}
     return {name: limit for name, limit in anatomical_limits.items() if document.skeleton[name].limit is None}
 
 
-def _find_anatomical_limits(rig: Rig) -> dict[str, Limit] | str:
+def find_anatomical_limits(rig: Rig) -> dict[str, Limit] | str:
     """Find the human limits of a rig, or the reason against them. The result is cached."""
 
     def find_limits() -> dict[str, Limit] | str:
@@ -200,7 +208,7 @@ def _find_anatomical_limits(rig: Rig) -> dict[str, Limit] | str:
         except PoiseError as error:
             return str(error)
 
-    return get_or_compute(rig, "anatomical limits", None, find_limits)
+    return get_or_compute(rig, _ANATOMICAL_LIMITS, None, find_limits)
 
 
 def read_limit(content: Any) -> Limit:

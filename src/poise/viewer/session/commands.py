@@ -76,6 +76,10 @@ class Session(Protocol):
         """Schedule sending of the state."""
         ...
 
+    def forget_sent_state(self) -> None:
+        """Forget what was sent: a new page gets the whole state."""
+        ...
+
     def start_job(
         self,
         sentence: str,
@@ -304,6 +308,7 @@ class _UploadGuard:
 def greet_page(session: Session, args: dict[str, Any]) -> None:
     """Send a new page the complete state."""
     session.uploads.cancel()  # the previous page left during an upload
+    session.forget_sent_state()
     session.outbox.send(build_welcome(protocol.read_text(args, "key"), __version__))
     session.show_busy()
     scene_name = protocol.read_optional_text(args, "scene")

@@ -13,17 +13,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 _START_POSE = "start pose"  # kind of the binary message of the start pose
-# a newer message of these kinds replaces a waiting one
+# a newer message of these kinds replaces a waiting one; of a state only what it names
 _REPLACEABLE_KINDS = ("state", "answer", "busy", _START_POSE, "marks")
+_STATE = "state"
 _MOVE_PHASE = "move"
 _MAX_MESSAGES, _MAX_BYTES = 2000, 400_000_000  # waiting control messages of a page, and their size [bytes]
 
 
 class _QueuedMessage(NamedTuple):
-    """Control message and its binary messages, in the order of sending."""
+    """Control message and its binary messages, in the order of sending. A state keeps its content."""
 
     kind: str
     parts: list[str | bytes]
+    state: dict[str, Any] | None = None
 
 
 class _QueuedFrame(NamedTuple):
@@ -87,20 +89,26 @@ class Outbox:
 
     def send(self, message: dict[str, Any], *binary: bytes) -> None:
         """Queue a control message with its binary messages."""
-        self._enqueue(str(message["kind"]), [json.dumps(message, allow_nan=False, separators=(",", ":")), *binary])
+        kind = str(message["kind"])
+        if kind != _STATE:
+            self._enqueue(kind, [_format_json(message), *binary])
+            return
+        with self._lock:
+            waiting = next((queued.state for queued in self._messages if queued.state is not None), {})
+        self._enqueue(kind, [_format_json(waiting | message)], waiting | message)
 
     def send_start_pose(self, message: bytes) -> None:
         """Queue the start pose among the control messages."""
         self._enqueue(_START_POSE, [message])
 
-    def _enqueue(self, kind: str, parts: list[str | bytes]) -> None:
+    def _enqueue(self, kind: str, parts: list[str | bytes], state: dict[str, Any] | None = None) -> None:
         with self._lock:
             self._is_welcome_queued = self._is_welcome_queued or kind == "welcome"
             if self._notify_server is None or not self._is_welcome_queued:
                 return
             if kind in _REPLACEABLE_KINDS:
                 self._messages = deque(message for message in self._messages if message.kind != kind)
-            self._messages.append(_QueuedMessage(kind, parts))
+            self._messages.append(_QueuedMessage(kind, parts, state))
             self._waiting_bytes += sum(map(len, parts))
             if len(self._messages) > _MAX_MESSAGES or self._waiting_bytes > _MAX_BYTES:
                 self._messages.clear()
@@ -139,6 +147,10 @@ class Outbox:
                 self._unacknowledged_frame = 0
             if self._waiting_frame is not None and self._notify_server is not None:
                 self._notify_server()
+
+
+def _format_json(message: dict[str, Any]) -> str:
+    return json.dumps(message, allow_nan=False, separators=(",", ":"))
 
 
 class Inbox:

@@ -19,14 +19,22 @@ from poise.errors import InputError, UnsupportedError
 from poise.io.registry import list_formats
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
+from poise.model.rig import Rig
 from poise.plot.limit_outlines import build_local_outline, build_turn_outline
 from poise.problem.feasibility import judge_start_gaps
 from poise.problem.goal_ranges import Within
 from poise.problem.problem import Problem
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Status
 from poise.solvers.base.option_parsing import Parameter, describe_type, list_parameters, read_summary
 from poise.viewer import protocol, scenes
-from poise.viewer.document.actions import describe_anatomical_limits, list_keys, write_end, write_limit
+from poise.viewer.document.actions import (
+    are_anatomical_limits_known,
+    describe_anatomical_limits,
+    list_keys,
+    write_end,
+    write_limit,
+)
 from poise.viewer.document.chains import TargetedChain
 from poise.viewer.document.contact_intervals import list_contacts
 from poise.viewer.document.document import AUTO_SOLVER, MAX_VIEWS, Document
@@ -211,12 +219,9 @@ def build_state(document: Document, playhead: Playhead, history: History, docume
         "tolerance": document.tolerance, "free_root": document.free_root,
         "scope": document.scope, "pulled": document.pulled,
         "chains": [describe_chain(document, chain) for chain in document.chains],
-        "limits": _describe_limits(document), "anatomical": describe_anatomical_limits(document),
-        "outlines": _compute_outlines(document),
-        "clips": [
-            {"name": clip.name, "seconds": clip.duration, "frames": len(clip), "fps": clip.fps}
-            for clip in document.rig.clips
-        ],
+        "limits": _describe_limits(document), "anatomical": _describe_anatomical_limits(document),
+        "outlines": get_or_compute(document.solver_start, "outlines", None, lambda: _compute_outlines(document)),
+        "clips": get_or_compute(document.rig, "clips of the page", None, lambda: _describe_clips(document.rig)),
         "clip": document.clip_name, "duration": playhead.clip.duration if playhead.clip is not None else 0.0,
         "playing": playhead.is_playing, "speed": playhead.speed, "time": playhead.time,
         "keys": [{"joint": key.joint_name, "time": key.time} for key in list_keys(document)],
@@ -248,6 +253,18 @@ def describe_range(within: Within) -> dict[str, Any]:
     box = [[write_end(low), write_end(high)] for low, high in within.intervals]
     outline = [] if within.turn is None else build_turn_outline(within.turn)
     return {"box": box, "axes": within.axes, "turns": [np.round(line, 5).tolist() for line in outline]}
+
+
+def _describe_clips(rig: Rig) -> list[dict[str, Any]]:
+    """Describe the clips of a rig."""
+    return [{"name": clip.name, "seconds": clip.duration, "frames": len(clip), "fps": clip.fps} for clip in rig.clips]
+
+
+def _describe_anatomical_limits(document: Document) -> dict[str, Any]:
+    """Describe whether human limits are on. Nothing speaks against them before they are read."""
+    if are_anatomical_limits_known(document.rig):
+        return describe_anatomical_limits(document)
+    return {"on": False, "why": None}
 
 
 def _describe_limits(document: Document) -> dict[str, Any]:

@@ -7,6 +7,7 @@ A pose is computed after a change when the page waits for one. Only the newest t
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -28,6 +29,7 @@ from poise.viewer.session.commands import sync_clip, sync_document
 from poise.viewer.session.message_queues import Inbox, Outbox
 from poise.viewer.session.session_state import History, PoseFrame, PoseState, Snapshot, build_state
 from poise.viewer.session.uploads import Uploads
+from poise.viewer.session.warm_up import prepare_drags
 from poise.viewer.view_solver import ViewOutcome
 
 # --- Background threads: jobs such as saving, and cancellable solves -------------------------------------------------
@@ -145,6 +147,11 @@ class SolverThread:
         self._tasks = None
 
 
+def _is_sent(sent_state: dict[str, Any], name: str, value: Any) -> bool:
+    """Return whether the page has this value already."""
+    return name in sent_state and (sent_state[name] is value or sent_state[name] == value)
+
+
 def _run_tasks(tasks: queue.SimpleQueue[CancellableTask[Any] | None]) -> None:
     while (task := tasks.get()) is not None:
         task.run()
@@ -187,6 +194,8 @@ class SessionThread:
         self._jobs, self._solver_thread = JobQueue(), SolverThread()
         self._running_solve: CancellableTask[Any] | None = None  # the running solve
         self._displayed_rig: object = None  # the rig of the last pose on the page
+        self._prepared_rig: object = None  # the rig that is prepared for drags
+        self._sent_state: dict[str, Any] = {}  # the state as the page has it
         self._busy_sentences: dict[int, str] = {}  # sentences of running jobs, by job number
         self._job_count = 0  # number of jobs so far
         self._state_time, self._is_state_pending = 0.0, False
@@ -382,7 +391,14 @@ class SessionThread:
         is_unsaved = not (
             self.document.is_driven or any(self.document.has_same_work(saved) for saved in self.saved_documents)
         )
-        self.outbox.send({**state, "serial": pose_state.target_serial, "opened": opened_name, "unsaved": is_unsaved})
+        state |= {"serial": pose_state.target_serial, "opened": opened_name, "unsaved": is_unsaved}
+        changes = {name: value for name, value in state.items() if not _is_sent(self._sent_state, name, value)}
+        self._sent_state = state
+        self.outbox.send({"kind": "state", **changes})
+
+    def forget_sent_state(self) -> None:
+        """Forget what was sent: a new page gets the whole state."""
+        self._sent_state = {}
 
     def start_job(
         self,
@@ -427,9 +443,26 @@ class SessionThread:
     def _send_frame(self) -> None:
         self.outbox.send_frame(self._compute_frame().pack)
         self._displayed_rig = self.document.rig
+        if self._prepared_rig is not self.document.rig:
+            self._prepare_drags()
         if self._settling_rounds:
             self._settle_pull()
         time.sleep(0)  # lets the server send it before the next work
+
+    def _prepare_drags(self) -> None:
+        """Do in the background what the first drag would wait for."""
+        self._prepared_rig, document = self.document.rig, self.document
+        with contextlib.suppress(InputError):  # too many jobs wait; the first drag does it itself
+            self._jobs.add(
+                lambda: prepare_drags(document),
+                lambda _, error: self.inbox.put({"do": "after", "work": lambda: self._finish_preparation(error)}),
+            )
+
+    def _finish_preparation(self, error: Exception | None) -> None:
+        """Send what is known now."""
+        if error is not None:
+            raise error
+        self.send_state()
 
     def _settle_pull(self) -> None:
         """Put the target of a released part at the part."""
