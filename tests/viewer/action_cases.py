@@ -110,6 +110,7 @@ FIRST = {"unkey": [_WALK, ("turn", _KEYED)], "plant": [_WALK], "play": [_WALK], 
 #: Arguments of what a page may ask for besides.
 COMMANDS = {
     "select": [{"joint": "LeftHand"}, {"joint": None}],
+    "watch": [{"curve": False}, {"curve": True}],
     "step": [{}],
     "reset": [{}],
     "keep_start": [{}],

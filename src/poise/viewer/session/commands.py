@@ -309,6 +309,7 @@ def greet_page(session: Session, args: dict[str, Any]) -> None:
     """Send a new page the complete state."""
     session.uploads.cancel()  # the previous page left during an upload
     session.forget_sent_state()
+    session.pose_state.is_curve_watched = True
     session.outbox.send(build_welcome(protocol.read_text(args, "key"), __version__))
     session.show_busy()
     scene_name = protocol.read_optional_text(args, "scene")
@@ -332,6 +333,12 @@ def select_joint(session: Session, args: dict[str, Any]) -> None:
     joint = protocol.read_optional_text(args, "joint")
     skeleton = session.document.skeleton
     session.pose_state.selected_joint = None if joint is None else skeleton.names[skeleton.index(joint)]
+    session.pose_state.request_answer()
+
+
+def watch_curve(session: Session, args: dict[str, Any]) -> None:
+    """Send error curves or leave them out of answers. A page with a folded chart needs none."""
+    session.pose_state.is_curve_watched = protocol.read_bool(args, "curve")
     session.pose_state.request_answer()
 
 
@@ -472,7 +479,7 @@ def show_pose(session: Session, args: dict[str, Any]) -> None:
 
 
 COMMANDS: dict[str, Callable[[Session, dict[str, Any]], None]] = {
-    "select": select_joint, "step": run_step, "reset": reset_pose, "keep_start": set_start_pose,
+    "select": select_joint, "watch": watch_curve, "step": run_step, "reset": reset_pose, "keep_start": set_start_pose,
     "play": switch_playing, "seek": seek_clip,
     "speed": set_speed, "undo": undo, "redo": redo, "scene": open_scene, "save": save_file, "cancel": cancel_solve,
     "upload": begin_upload, "upload_file": begin_upload_file, "upload_done": finish_upload,

@@ -410,6 +410,7 @@ class PoseState:
         self.document_version = 1
         self.selected_joint: str | None = None
         self.dragged_chain: str | None = None  # the chain with the last moved target
+        self.is_curve_watched = True  # whether the page shows the error curve: it takes another solve
         self.pending_steps: int = 0  # requested single iterations
         self.program_pose: Pose | None = None
         self.displayed_q: tuple[Floats, ...] = self._build_start()
@@ -745,6 +746,8 @@ class PoseState:
         It comes from the steps so far, or from the last solve repeated with a trace.
         """
         document, outcome = self.document, self._outcomes[view]
+        if not self.is_curve_watched:
+            return None
         if document.pace != "live":
             return [error for error in self._curves[view] if error == error] or None  # noqa: PLR0124  (not NaN)
         if document.is_driven or not document.active_chains or outcome.seconds > _MAX_TRACED_SOLVE_S:

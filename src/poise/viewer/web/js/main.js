@@ -71,7 +71,8 @@ class Page {
       this.messages.show(message.level, message.text);
       store.set("message", message);
     } else if (message.kind === "file") this.files.set(message.id, message);
-    else if (message.kind === "state") store.set("state", { ...store.get("state"), ...message }); // what has changed
+    else if (message.kind === "state")
+      store.set("state", { ...store.get("state"), ...message }); // what has changed
     else store.set(message.kind, message);
   }
 

@@ -12,9 +12,14 @@ const FEW = 30; // iterations that get a dot each
 const MOST_POWERS = 7; // lines across the chart
 
 export class Chart {
-  /** @param {import("poise/state/store.js").Store} store */
-  constructor(store) {
+  /**
+   * @param {import("poise/state/store.js").Store} store
+   * @param {(action: any) => boolean} send
+   */
+  constructor(store, send) {
     this.store = store;
+    this.send = send;
+    this.watched = true; // curves are sent
     /** @type {any} */
     this.plot = null;
     this.drawn = 0; // views in the chart as it is
@@ -26,6 +31,7 @@ export class Chart {
     this.whole = element("div", { class: "chart-panel" }, this.empty, this.place);
     store.on("answer", () => this.draw());
     store.on("theme", () => this.rebuild());
+    store.on("welcome", () => this.watch(true));
     new ResizeObserver(() => this.resize()).observe(this.whole);
     window.addEventListener("resize", () => this.resize());
   }
@@ -99,8 +105,16 @@ export class Chart {
     requestAnimationFrame(() => this.draw()); // after the style sheet has followed
   }
 
+  /** Say whether curves are looked at: each takes Poise another solve. @param {boolean} anew to a new connection */
+  watch(anew = false) {
+    const watched = this.whole.clientWidth > 0;
+    if (watched !== (anew || this.watched)) this.send({ do: "watch", curve: watched });
+    this.watched = watched;
+  }
+
   resize() {
     const width = this.whole.clientWidth;
+    this.watch();
     if (!width) return;
     if (this.plot) this.plot.setSize({ width, height: height() });
     else this.draw();

@@ -30,7 +30,7 @@ export function fillPanels(page, at) {
     script,
     panel("Solver", "solver", solverPanel(page, commands)),
     panel("Effector and target", "target", targetPanel(page)),
-    panel("Convergence", "convergence", new Chart(store).whole),
+    panel("Convergence", "convergence", new Chart(store, page.send).whole),
   );
   fillTimeline(at("timeline"), page, commands);
   document.body.append(...edges(store));
