@@ -1,4 +1,4 @@
-"""Work ahead of the first drag, which would wait for it."""
+"""Preparation of the first drag in the background."""
 
 from __future__ import annotations
 
