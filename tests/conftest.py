@@ -26,6 +26,8 @@ LONGEST = (  # groups of tests by how their names begin, those that take longest
     "tests/packaging/test_versions.py",
     "tests/packaging/test_distributions.py::test_the_readme",
     "tests/tools/test_library_build.py::test_a_fresh_build",
+    "tests/tools/test_portable_bits.py::test_code_for_v3",
+    "tests/tools/test_portable_bits.py::test_web_assembly",
     "tests/kernels/test_cuda.py",
     "tests/viewer/test_viewer_benchmark.py",
     "tests/kernels/test_compiler_pipeline.py::test_a_process_that_compiles",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.script_folders import import_scripts
+from tests.tools.fresh_build import fresh_build  # noqa: F401  (a fixture)
 
 
 @pytest.fixture(autouse=True)

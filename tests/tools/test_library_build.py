@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -16,12 +14,13 @@ import pytest
 from poise.kernels import native
 from tests.conftest import ROOT
 from tests.timeouts import PROCESS
+from tests.tools.fresh_build import LIBRARY_NAME, read_page_script
 
 pytestmark = pytest.mark.skipif(
     not native.get_library_path().exists(), reason="this platform has no library of kernels: they are compiled"
 )
 TOOLS = ROOT / "tools" / "native"
-LIBRARY = native.LIBRARY_FOLDER / "linux_x86_64.abi3.so"
+LIBRARY = native.LIBRARY_FOLDER / LIBRARY_NAME
 
 
 def run_build(tools: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -55,25 +54,18 @@ class TestCheck:
 
 
 @pytest.mark.long
-def test_a_fresh_build_has_the_bytes_of_the_library(tmp_path):
+def test_a_fresh_build_has_the_bytes_of_the_library(fresh_build):
     """Tests of the tracked library are tests of a build from the sources."""
-    built = tmp_path / LIBRARY.name
-    done = run_build(TOOLS, "--fresh", "--output", built)
-    assert done.returncode == 0, done.stderr
+    built = fresh_build.library
     if built.read_bytes() != LIBRARY.read_bytes():
         pytest.fail(f"the library of kernels differs from a fresh build {find_difference(built)}: run scripts/kernels")
 
 
 @pytest.mark.long
-def test_a_fresh_build_has_the_bytes_of_the_page(tmp_path):
+def test_a_fresh_build_has_the_bytes_of_the_page(fresh_build):
     """Tests of the WebAssembly in docs/try.html are tests of a build from the sources, too."""
-    page, built = (ROOT / "docs" / "try.html").read_text(encoding="utf-8"), tmp_path / "kernels.wasm"
-    scenes, kernels = (
-        re.search(rf'id="poise-{name}">(.*?)</script>', page, re.DOTALL)[1] for name in ("scenes", "kernels")
-    )
-    done = run_build(TOOLS, "--fresh", "--wasm", built, *json.loads(scenes)["stamps"])
-    assert done.returncode == 0, done.stderr
-    assert built.read_bytes() == base64.b64decode(kernels), "run: python docs/try_page/_build.py --compile"
+    kernels = base64.b64decode(read_page_script("kernels"))
+    assert fresh_build.page_wasm.read_bytes() == kernels, "run: python docs/try_page/_build.py --compile"
 
 
 def find_difference(built: Path) -> str:

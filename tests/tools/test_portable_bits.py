@@ -28,19 +28,15 @@ pytestmark = pytest.mark.skipif(
     not native.get_library_path().exists(), reason="this platform has no library of kernels: they are compiled"
 )
 
-BUILD_AND_COMPARE = """
+COMPARE = """
 import json, sys
 from pathlib import Path
-sys.path.insert(0, {tools!r})
-from native import build, recorded_calls
-from native.optimise import Target
-from native.platforms import PLATFORMS
+tools, library, calls = sys.argv[1:]
+sys.path.insert(0, tools)
+from native import recorded_calls
 from poise.kernels import native
-target = Target("portable", "x86_64-unknown-linux-gnu", "x86-64-v3", 4)
-path = Path({folder!r}) / "v3.abi3.so"
-build.build({{PLATFORMS["linux_x86_64"]._replace(targets=(target,)): path}}, build.OBJECT_FOLDER)
-kernels = native.load_library_file(path).list_kernels("portable")
-print(json.dumps(recorded_calls.compare(Path({calls!r}), kernels)))
+kernels = native.load_library_file(Path(library)).list_kernels("portable")
+print(json.dumps(recorded_calls.compare(Path(calls), kernels)))
 """
 
 
@@ -64,18 +60,16 @@ def recorded_calls(tmp_path_factory):
 
 
 @pytest.mark.long
-def test_code_for_v3_gives_the_bits_of_v2(recorded_calls, tmp_path):
-    code = BUILD_AND_COMPARE.format(tools=str(TOOLS), folder=str(tmp_path), calls=str(recorded_calls))
-    outcome = json.loads(run_python("-c", code))
+def test_code_for_v3_gives_the_bits_of_v2(recorded_calls, fresh_build):
+    outcome = json.loads(run_python("-c", COMPARE, str(TOOLS), str(fresh_build.portable_v3), str(recorded_calls)))
     assert outcome["different"] == {}
     assert outcome["equal"] > 200
 
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("node") is None, reason="node runs WebAssembly")
-def test_web_assembly_gives_the_bits_of_native_code(recorded_calls, tmp_path):
-    module = tmp_path / "kernels.wasm"
-    run_python(str(TOOLS / "native" / "build.py"), "--wasm", str(module))
+def test_web_assembly_gives_the_bits_of_native_code(recorded_calls, fresh_build, tmp_path):
+    module = fresh_build.all_wasm
     call_count = write_calls_for_javascript(recorded_calls, tmp_path)
     outcome = repeat_in_node(module, tmp_path)
     assert outcome["different"] == {}

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import multiprocessing
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from importlib.metadata import version
@@ -121,7 +122,7 @@ def build(paths: Mapping[Platform, Path], object_folder: Path = OBJECT_FOLDER) -
     began = time.perf_counter()
     entries, kernel_stamps = import_kernels(), stamps.compute_kernel_stamps()
     names, package_stamp = sorted(entries), stamps.compute_package_stamp()  # before an edit during the build
-    _compile_all(object_folder, names, kernel_stamps, tuple(paths))
+    compile_kernels(object_folder, names, tuple(paths))
     for platform, path in paths.items():
         objects = {
             name: {
@@ -163,18 +164,16 @@ def build_web_assembly(path: Path, names: Sequence[str], object_folder: Path = O
     if unknown:
         message = f"no kernel {', '.join(unknown)}; there are {', '.join(sorted(kernel_stamps))}"
         raise SystemExit(message)
-    _compile_all(object_folder, names, kernel_stamps, (WEB_ASSEMBLY,))
+    compile_kernels(object_folder, names, (WEB_ASSEMBLY,))
     objects = [_get_object_path(object_folder, name, kernel_stamps[name], target) for name in names]
     path.parent.mkdir(parents=True, exist_ok=True)
     link.link_web_assembly(objects, [optimise.make_symbol(name, target) for name in names], path)
     print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
 
 
-def _compile_all(
-    object_folder: Path, names: Sequence[str], kernel_stamps: Mapping[str, str], platforms: Sequence[Platform]
-) -> None:
-    """Compile kernels for platforms, in a process for each core."""
-    began = time.perf_counter()
+def compile_kernels(object_folder: Path, names: Sequence[str], platforms: Sequence[Platform]) -> None:
+    """Compile kernels for platforms, in a process for each core. Numba's front end runs once for all platforms."""
+    began, kernel_stamps = time.perf_counter(), stamps.compute_kernel_stamps()
     object_folder.mkdir(exist_ok=True)
     with ProcessPoolExecutor() as executor:
         jobs = [executor.submit(_compile, object_folder, name, kernel_stamps[name], platforms) for name in names]
@@ -187,13 +186,31 @@ def _compile_all(
 def _compile(object_folder: Path, name: str, stamp: str, platforms: Sequence[Platform]) -> None:
     """Compile a kernel for platforms. Object files of an earlier build from the same source are taken over."""
     kernel = None
-    for target in (target for platform in platforms for target in platform.targets):
-        path = _get_object_path(object_folder, name, stamp, target)
-        if optimise.is_built(name, target) and not path.exists():
-            kernel = kernel or capture.capture(name, import_kernels()[name])
-            partial = path.with_suffix(f".{os.getpid()}")
-            partial.write_bytes(optimise.compile_kernel(kernel, target))
-            partial.replace(path)
+    for platform in platforms:
+        for target in platform.targets:
+            path = _get_object_path(object_folder, name, stamp, target)
+            if optimise.is_built(name, target) and not path.exists():
+                kernel = kernel or capture.capture(name, import_kernels()[name])
+                if platform is WEB_ASSEMBLY:  # it changes what LLVM and Numba make for processors afterwards
+                    _run_in_child(_write_object, path, kernel, target)
+                else:
+                    _write_object(path, kernel, target)
+
+
+def _write_object(path: Path, kernel: capture.CapturedKernel, target: optimise.Target) -> None:
+    partial = path.with_suffix(f".{os.getpid()}")
+    partial.write_bytes(optimise.compile_kernel(kernel, target))
+    partial.replace(path)
+
+
+def _run_in_child(function: Callable[..., None], *arguments: object) -> None:
+    """Run a function in a copy of this process. What it changes in this one is lost."""
+    child = multiprocessing.get_context("fork").Process(target=function, args=arguments)
+    child.start()
+    child.join()
+    if child.exitcode:
+        message = f"{function.__name__} ended with {child.exitcode} in a process of its own"
+        raise RuntimeError(message)
 
 
 def _get_object_path(object_folder: Path, name: str, stamp: str, target: optimise.Target) -> Path:
