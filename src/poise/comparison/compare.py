@@ -217,7 +217,7 @@ def compare(
         key=_compute_sort_key,
     )
     refused_metrics = [
-        _make_metrics(method, task, refusals[method.name]) for method in methods if method.name in refusals
+        make_metrics(method, task, refusals[method.name]) for method in methods if method.name in refusals
     ]
     settings = {"effort": format_effort(chosen_effort), "seed": seed}
     return Comparison(task, (*metrics, *refused_metrics), read_machine_info(), settings, count_seconds(start_time))
@@ -264,7 +264,7 @@ def _build_task(
     name: str,
 ) -> Task:
     """Build the task, the ranking set first. The start is clamped to its limits."""
-    single_goal = _check_single_goal(check_goals(goal))
+    single_goal = check_single_goal(check_goals(goal))
     if start.shape:
         raise InputError("compare() starts from a single pose, not from a batch")
     if clip is not None and not isinstance(clip, Clip):
@@ -313,7 +313,7 @@ def _build_given_set(goal: OneGoal, start: Pose, seed: int) -> TargetSet:
     )
 
 
-def _check_single_goal(goals: tuple[Goal, ...]) -> OneGoal:
+def check_single_goal(goals: tuple[Goal, ...]) -> OneGoal:
     if len(goals) != 1 or not isinstance(goals[0], Position | Orientation | Place):
         kinds = ", ".join(type(goal).__name__ for goal in goals)
         raise UnsupportedError(f"methods are compared for one Position, Orientation or Place goal, not for {kinds}")
@@ -348,7 +348,7 @@ def _measure_methods(
             prepared, task, task.main.rows[: effort.traced], _MAX_CURVE_ITERATIONS, effort.seconds
         )
         report_step(f"{method.name}, iterations")
-        metrics.append(dataclasses.replace(_make_metrics(method, task), runs=runs, convergence=curves))
+        metrics.append(dataclasses.replace(make_metrics(method, task), runs=runs, convergence=curves))
     timed_methods = [
         _build_timed_method(prepared, method_metrics, task)
         for (_, prepared), method_metrics in zip(prepared_methods, metrics, strict=True)
@@ -382,7 +382,7 @@ def _compute_sort_key(metrics: MethodMetrics) -> tuple[int, float]:
     )
 
 
-def _make_metrics(method: Method, task: Task, refusal: str | None = None) -> MethodMetrics:
+def make_metrics(method: Method, task: Task, refusal: str | None = None) -> MethodMetrics:
     return MethodMetrics(
         method.name, method.family, method.description, method.options, method.abilities, task, refusal
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -86,24 +87,77 @@ class _TimedOutput(NamedTuple):
     seconds: float
 
 
+class Follower:
+    """A method that solves targets as they come. Its run has all of them, or the newest."""
+
+    def __init__(self, method: PreparedMethod, task: Task, targets: TargetSet, most_targets: int | None = None) -> None:
+        """Prepare to solve targets, each from the start of the set or from the answer before."""
+        self._method, self._task, self._targets = method, task, targets
+        self._start_q, self._no_output = targets.start, MethodOutput(np.full_like(targets.start, np.nan))
+        self._outputs: deque[_TimedOutput] = deque(maxlen=most_targets)
+        self._rows: deque[Floats] = deque(maxlen=most_targets)
+        self._measures: deque[tuple[Floats, float]] = deque(maxlen=most_targets)  # errors and violation of each answer
+        self._unmeasured_count = 0
+        self._error_message: str | None = None
+
+    def warm_up(self, rows: Floats) -> None:
+        """Solve some targets without counting them."""
+        for row in rows:
+            time_call(self._method, row, _choose_start(self._start_q, self._task))
+
+    def solve(self, row: Floats) -> None:
+        """Solve for a target. A raised error counts as no answer."""
+        output, call_seconds = time_call(self._method, row, _choose_start(self._start_q, self._task))
+        if isinstance(output, Exception):
+            self._error_message = self._error_message or f"{type(output).__name__}: {output}"
+            output = self._no_output
+        output = output if output.q.shape == self._start_q.shape else self._no_output
+        self._outputs.append(_TimedOutput(self._start_q, output, call_seconds))
+        self._rows.append(row)
+        self._unmeasured_count = min(self._unmeasured_count + 1, len(self._rows))
+        if self._targets.starts_from_previous and np.isfinite(output.q).all():
+            self._start_q = output.q
+
+    def measure(self, *, asks_claims: bool = True) -> MethodRun:
+        """Measure the answers. With `asks_claims` the method says of the ranking set which targets it has met."""
+        targets, outputs = self._targets, list(self._outputs)
+        rows, q = np.array(self._rows), np.array([timed.output.q for timed in outputs])
+        first_unmeasured = len(outputs) - self._unmeasured_count
+        self._unmeasured_count = 0
+        errors, violations = measure_answers(self._task, q[first_unmeasured:], rows[first_unmeasured:])
+        self._measures.extend(zip(errors, violations.tolist(), strict=True))
+        errors = np.array([answer_errors for answer_errors, _ in self._measures])
+        violations = np.array([violation for _, violation in self._measures])
+        start_q = np.array([timed.start_q for timed in outputs])
+        iterations = [
+            np.nan if timed.output.iterations is None else float(timed.output.iterations) for timed in outputs
+        ]
+        claiming_method = self._method if asks_claims and targets is self._task.main else None
+        claims = _collect_claims(claiming_method, rows, start_q, [timed.output.claims_reached for timed in outputs])
+        return MethodRun(
+            q,
+            start_q,
+            self._task.compute_scores(errors),
+            errors,
+            violations,
+            np.array([timed.seconds for timed in outputs]) * 1e6,
+            np.array(iterations),
+            claims,
+            len(rows),
+            self._error_message,
+        )
+
+
 def run_method(method: PreparedMethod, task: Task, targets: TargetSet, seconds: float) -> MethodRun:
     """Solve targets one by one for about `seconds`. A raised error counts as no answer."""
-    start_q, no_output = targets.start, MethodOutput(np.full_like(targets.start, np.nan))
-    for row in targets.rows[:WARM_UP_CALLS]:
-        time_call(method, row, _choose_start(start_q, task))
-    outputs: list[_TimedOutput] = []
-    deadline, error_message = time.perf_counter() + seconds, None
+    follower = Follower(method, task, targets)
+    follower.warm_up(targets.rows[:WARM_UP_CALLS])
+    deadline = time.perf_counter() + seconds
     for row in targets.rows:
-        output, call_seconds = time_call(method, row, _choose_start(start_q, task))
-        if isinstance(output, Exception):
-            error_message, output = error_message or f"{type(output).__name__}: {output}", no_output
-        output = output if output.q.shape == start_q.shape else no_output
-        outputs.append(_TimedOutput(start_q, output, call_seconds))
-        if targets.starts_from_previous and np.isfinite(output.q).all():
-            start_q = output.q
+        follower.solve(row)
         if time.perf_counter() > deadline:
             break
-    return _measure_run(method, task, targets, outputs, error_message)
+    return dataclasses.replace(follower.measure(), target_count=len(targets))
 
 
 def _choose_start(start_q: Floats, task: Task) -> Floats | None:
@@ -131,36 +185,6 @@ def time_call(method: PreparedMethod, row: Floats, start_q: Floats | None) -> tu
 
 
 _MIN_CALL_S = 1e-9  # [s] lower bound of a measured time
-
-
-def _measure_run(
-    method: PreparedMethod,
-    task: Task,
-    targets: TargetSet,
-    outputs: Sequence[_TimedOutput],
-    error_message: str | None,
-) -> MethodRun:
-    """Measure the answers of a run."""
-    start_q, q = np.array([timed.start_q for timed in outputs]), np.array([timed.output.q for timed in outputs])
-    rows = targets.rows[: len(outputs)]
-    errors, violations = measure_answers(task, q, rows)
-    iterations = [np.nan if timed.output.iterations is None else float(timed.output.iterations) for timed in outputs]
-    times = np.array([timed.seconds for timed in outputs]) * 1e6
-    claims = _collect_claims(
-        method if targets is task.main else None, rows, start_q, [timed.output.claims_reached for timed in outputs]
-    )
-    return MethodRun(
-        q,
-        start_q,
-        task.compute_scores(errors),
-        errors,
-        violations,
-        times,
-        np.array(iterations),
-        claims,
-        len(targets),
-        error_message,
-    )
 
 
 def measure_answers(task: Task, q: Floats, rows: Floats) -> tuple[Floats, Floats]:
