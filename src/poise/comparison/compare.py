@@ -314,6 +314,7 @@ def _build_given_set(goal: OneGoal, start: Pose, seed: int) -> TargetSet:
 
 
 def check_single_goal(goals: tuple[Goal, ...]) -> OneGoal:
+    """Return the only goal. Raise UnsupportedError for several, or for goals that are not compared."""
     if len(goals) != 1 or not isinstance(goals[0], Position | Orientation | Place):
         kinds = ", ".join(type(goal).__name__ for goal in goals)
         raise UnsupportedError(f"methods are compared for one Position, Orientation or Place goal, not for {kinds}")
@@ -383,6 +384,7 @@ def _compute_sort_key(metrics: MethodMetrics) -> tuple[int, float]:
 
 
 def make_metrics(method: Method, task: Task, refusal: str | None = None) -> MethodMetrics:
+    """Make the metrics of a method without any run."""
     return MethodMetrics(
         method.name, method.family, method.description, method.options, method.abilities, task, refusal
     )

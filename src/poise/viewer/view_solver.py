@@ -13,6 +13,7 @@ import numpy as np
 
 from poise import solvers
 from poise.errors import PoiseError, UnsupportedError
+from poise.formatting import format_count
 from poise.maths.arrays import Floats
 from poise.model import numpy_kinematics
 from poise.model.pose import Pose
@@ -159,6 +160,7 @@ def _find_refusal(
 
 
 _SEQUENTIAL_NOTE = "chain after chain: this solver takes one at a time, and joints that chains share stay still"
+_MAX_PATH_ROWS = 2000  # iterations of a race
 _POINT_MEASURES = {"position", "aim", "pole"}  # measures with a world position in their first three numbers
 
 
@@ -176,6 +178,21 @@ class Verdict(NamedTuple):
 _NO_VERDICT = Verdict()
 
 
+class SolvePath(NamedTuple):
+    """Poses q (rows, nq) of a solve, from its start to its answer, and what each leaves (rows,).
+
+    Errors are the largest position errors [file units], or angles [rad] without position goals.
+    """
+
+    q: Floats
+    errors: Floats
+
+    @property
+    def last(self) -> int:
+        """The last iteration."""
+        return len(self.errors) - 1
+
+
 @dataclass(frozen=True, eq=False)
 class ViewOutcome:
     """Solve result of one view.
@@ -190,6 +207,7 @@ class ViewOutcome:
     position_error  largest position error [file units]; NaN without position goals
     note            remark on the solve, or None
     left_out        chains rejected by the solver, each with the reason
+    path            the iterations, in a race
     """
 
     q: Floats
@@ -202,6 +220,7 @@ class ViewOutcome:
     position_error: float = math.nan
     note: str | None = None
     left_out: tuple[tuple[str, str], ...] = ()
+    path: SolvePath | None = None
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -245,7 +264,7 @@ class ViewSolver:
             document.character_positions[0]
         )
         self._settings: dict[str, Any] = {"tolerance": document.tolerance, "free_root": document.free_root}
-        self._is_single_iteration = document.pace != "live"
+        self._is_single_iteration = document.pace in ("iterate", "step")
         # other solvers know no floor
         has_floor = choice.name == AUTO_SOLVER and not self._is_single_iteration
         self._floor_height = document.floor_height if has_floor else None
@@ -281,6 +300,24 @@ class ViewSolver:
         except PoiseError:
             return None
         return None if trace is None else [float(error) for error in trace.errors[:1000]]
+
+    def trace_path(self, chains: Sequence[TargetedChain], start_q: Floats) -> SolvePath:
+        """Trace a solve of the first character, one group of chains after the other.
+
+        A solver without a trace goes to its answer in one step. Every error is measured by forward kinematics.
+        """
+        chains, pose = self._plan.set_roots(chains), self.base_pose.with_q(start_q[0])
+        rows, errors = list[Floats](), list[Floats]()
+        for group in self._plan.groups:
+            goals = [goal for i in group for goal in chains[i].build_goals(self.base_pose.skeleton)]
+            result = solve(pose, goals, solver=self._build_solver(goals), trace=True, **self._settings)
+            passed = pose.q[None] if result.trace is None else result.trace.q
+            if not np.array_equal(passed[-1], result.q):  # of several restarts the best one is the answer
+                passed = np.concatenate([passed, result.q[None]])
+            rows.append(np.ascontiguousarray(passed[-_MAX_PATH_ROWS:]))
+            errors.append(_measure_path(result, rows[-1]))
+            pose = pose.with_q(result.q)
+        return SolvePath(np.concatenate(rows), np.concatenate(errors))
 
     def _solve_chains(self, chains: Sequence[TargetedChain], start_q: Floats) -> ViewOutcome:
         if self._solver is None:
@@ -356,6 +393,32 @@ def _limit_to_one_iteration(solver: solvers.Solver) -> solvers.Solver:
     fields = {field.name for field in dataclasses.fields(solver)}  # pyright: ignore[reportArgumentType]
     overrides = {name: value for name, value in (("iterations", 1), ("restarts", 0)) if name in fields}
     return dataclasses.replace(solver, **overrides)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def solve_with_path(view_solver: ViewSolver, chains: Sequence[TargetedChain], start_q: Floats) -> ViewOutcome:
+    """Solve, and trace the iterations."""
+    outcome = view_solver(chains, start_q)
+    if outcome.quick_status == STATUS_REFUSED:
+        return outcome
+    return dataclasses.replace(outcome, path=view_solver.trace_path(chains, start_q))
+
+
+def describe_iteration(outcome: ViewOutcome, path: SolvePath, iteration: int) -> ViewOutcome:
+    """Return the outcome of a solve after some of its iterations."""
+    verdict = Verdict(int(Status.on_the_way), f"after {format_count(iteration, 'iteration')} of {path.last}")
+    return dataclasses.replace(
+        outcome, verdict_source=verdict, is_reached=False, position_error=float(path.errors[iteration]),
+        iterations=iteration,
+    )  # fmt: skip
+
+
+def _measure_path(result: Result, q: Floats) -> Floats:
+    """Measure what poses q (rows, nq) leave."""
+    problem = result.problem
+    targets = np.ascontiguousarray(np.broadcast_to(result.targets, (len(q), result.targets.shape[-1])))
+    errors = problem.compute_errors(q, targets)
+    length_columns = [column for column, measure in enumerate(problem.measures) if measure.kind in LENGTH_KINDS]
+    return np.nan_to_num(errors[:, length_columns] if length_columns else errors).max(axis=1, initial=0.0)
 
 
 def build_pose(base_pose: Pose, q: Floats) -> Pose:

@@ -104,11 +104,15 @@ def set_limit_mode(document: Document, args: dict[str, Any]) -> Document:
 
 
 def set_pace(document: Document, args: dict[str, Any]) -> Document:
-    """Set the pace: live, iterate or single steps.
+    """Set the pace: live, iterate, single steps or race.
 
-    Live solves to the end for each target, iterate does one iteration a frame.
+    Live solves to the end for each target, iterate does one iteration a frame, and a race shows the iterations of each
+    solve.
     """
-    return document.replace(pace=read_choice(args, "value", ("live", "iterate", "step")))
+    pace = read_choice(args, "value", ("live", "iterate", "step", "race"))
+    if pace == "race" and len(document.character_positions) > 1:
+        raise InputError("a race is of one character, and this scene has several")
+    return document.replace(pace=pace)
 
 
 def set_solve_start(document: Document, args: dict[str, Any]) -> Document:

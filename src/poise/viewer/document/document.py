@@ -29,7 +29,7 @@ from poise.viewer.document.program_widgets import Control, HandleState, PointClo
 from poise.viewer.document.whole_body import build_whole_body_chains, find_floor_height
 
 LimitMode: TypeAlias = Literal["limits", "hinge", "plain"]
-SolvePace: TypeAlias = Literal["live", "iterate", "step"]
+SolvePace: TypeAlias = Literal["live", "iterate", "step", "race"]
 SolveStart: TypeAlias = Literal["last", "start"]
 PullScope: TypeAlias = Literal["body", "limbs", "chains"]
 
@@ -76,7 +76,7 @@ class Document:
     limit_mode           "limits": joints keep them; "hinge": hinges keep their axes without range; "plain": only
                          slides keep their limits
     pace                 "live": solve to the end for each target; "iterate": one iteration a frame; "step": one per
-                         Step command
+                         Step command; "race": to the end from the start pose, shown iteration by iteration
     solve_start          "last": solve from the displayed pose; "start": from the start pose each time
     tolerance            [file units] None: the library's own
     free_root            whether the root rotates and translates

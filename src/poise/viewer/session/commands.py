@@ -19,6 +19,7 @@ from poise.viewer.document.terrain import build_ground_mesh, plant_clip
 from poise.viewer.rig_message import RigMessage, build_rig_message
 from poise.viewer.session.downloads import list_formats
 from poise.viewer.session.message_queues import Outbox
+from poise.viewer.session.race import MAX_RACE_SPEED, MIN_RACE_SPEED, build_race
 from poise.viewer.session.session_state import History, PoseState, Snapshot, build_welcome
 from poise.viewer.session.uploads import Uploads
 
@@ -343,13 +344,16 @@ def watch_curve(session: Session, args: dict[str, Any]) -> None:
 
 
 def run_step(session: Session, _: dict[str, Any]) -> None:
-    """Run one iteration and switch to single steps.
+    """Run one iteration and switch to single steps. A race shows its next iteration.
 
     Raise InputError where a program shows the poses.
     """
     if session.document.is_driven:
         message = "a program shows the poses: there is nothing to step"
         raise InputError(message)
+    if session.document.pace == "race":
+        step_race(session, {"count": 1})
+        return
     if session.document.pace != "step":
         session.history.add("change pace", session.take_snapshot())
         session.set_document(session.document.replace(pace="step"))
@@ -357,11 +361,15 @@ def run_step(session: Session, _: dict[str, Any]) -> None:
 
 
 def reset_pose(session: Session, _: dict[str, Any]) -> None:
-    """Return to the start pose.
+    """Return to the start pose. A race restarts.
 
     In the live mode targets move to their tips; otherwise the solver would move the pose back at once.
     """
     document = session.document
+    if document.pace == "race":
+        session.pose_state.race.restart()
+        _show_race(session)
+        return
     session.history.add("reset", session.take_snapshot())
     session.pose_state.reset()
     if document.pace == "live":
@@ -398,6 +406,45 @@ def seek_clip(session: Session, args: dict[str, Any]) -> None:
 def set_speed(session: Session, args: dict[str, Any]) -> None:
     """Set the playback speed."""
     session.pose_state.playhead.speed = protocol.read_number(args, "value", MIN_SPEED, MAX_SPEED)
+    session.send_state()
+
+
+def open_race(session: Session, args: dict[str, Any]) -> None:
+    """Open a race of methods for a chain, or with null for the first one."""
+    snapshot, pose_state = session.take_snapshot(), session.pose_state
+    chain_name = protocol.read_optional_text(args, "chain")
+    document = build_race(session.document, chain_name, pose_state.build_view_pose(0))
+    session.history.add("race methods", snapshot)
+    session.set_document(document)
+    pose_state.race.restart()
+
+
+def play_race(session: Session, args: dict[str, Any]) -> None:
+    """Play or pause the race."""
+    session.pose_state.race.play(is_on=protocol.read_bool(args, "on"))
+    _show_race(session)
+
+
+def seek_race(session: Session, args: dict[str, Any]) -> None:
+    """Show an iteration of the race."""
+    session.pose_state.race.seek(protocol.read_number(args, "iteration", 0.0))
+    _show_race(session)
+
+
+def step_race(session: Session, args: dict[str, Any]) -> None:
+    """Go some iterations of the race on, or back."""
+    session.pose_state.race.step(int(protocol.read_number(args, "count", -1e6, 1e6)))
+    _show_race(session)
+
+
+def set_race_speed(session: Session, args: dict[str, Any]) -> None:
+    """Set the speed of the race [iterations/s]."""
+    session.pose_state.race.speed = protocol.read_number(args, "value", MIN_RACE_SPEED, MAX_RACE_SPEED)
+    session.send_state()
+
+
+def _show_race(session: Session) -> None:
+    session.pose_state.request_frame()
     session.send_state()
 
 
@@ -481,6 +528,8 @@ def show_pose(session: Session, args: dict[str, Any]) -> None:
 COMMANDS: dict[str, Callable[[Session, dict[str, Any]], None]] = {
     "select": select_joint, "watch": watch_curve, "step": run_step, "reset": reset_pose, "keep_start": set_start_pose,
     "play": switch_playing, "seek": seek_clip,
+    "race": open_race, "race_play": play_race, "race_seek": seek_race, "race_step": step_race,
+    "race_speed": set_race_speed,
     "speed": set_speed, "undo": undo, "redo": redo, "scene": open_scene, "save": save_file, "cancel": cancel_solve,
     "upload": begin_upload, "upload_file": begin_upload_file, "upload_done": finish_upload,
     "upload_cancel": cancel_upload,

@@ -41,8 +41,17 @@ from poise.viewer.document.document import AUTO_SOLVER, MAX_VIEWS, Document
 from poise.viewer.document.playhead import Playhead
 from poise.viewer.document.terrain import TERRAIN_CHOICES
 from poise.viewer.rig_message import find_row_width, pack_frame_rows
+from poise.viewer.session.race import LiveRecord, RaceClock
 from poise.viewer.session.uploads import MAX_UPLOAD_BYTES
-from poise.viewer.view_solver import Verdict, ViewOutcome, ViewSolver, build_pose, find_solver_refusals
+from poise.viewer.view_solver import (
+    Verdict,
+    ViewOutcome,
+    ViewSolver,
+    build_pose,
+    describe_iteration,
+    find_solver_refusals,
+    solve_with_path,
+)
 
 # --- Undo and redo of documents with their displayed poses -----------------------------------------------------------
 
@@ -203,7 +212,9 @@ def _convert_to_json(value: Any) -> Any:
 # --- state ---------------------------------------------------------------------------------------------------------
 
 
-def build_state(document: Document, playhead: Playhead, history: History, document_version: int) -> dict[str, Any]:
+def build_state(
+    document: Document, playhead: Playhead, race: RaceClock, history: History, document_version: int
+) -> dict[str, Any]:
     """Build the state message of the document."""
     undo, redo = history.labels
     return {
@@ -214,7 +225,7 @@ def build_state(document: Document, playhead: Playhead, history: History, docume
             for choice in document.solvers
         ],
         "refused": find_solver_refusals(document), "mode": document.limit_mode, "modes": document.list_limit_modes(),
-        "run": document.pace,
+        "run": document.pace, "race": {"playing": race.is_playing, "speed": race.speed},
         "from": document.solve_start,
         "tolerance": document.tolerance, "free_root": document.free_root,
         "scope": document.scope, "pulled": document.pulled,
@@ -400,6 +411,13 @@ class _CachedSolver(NamedTuple):
     solver: ViewSolver
 
 
+class _CachedRecord(NamedTuple):
+    """Figures of a race, and the values determining its methods."""
+
+    key: object
+    record: LiveRecord
+
+
 class PoseState:
     """Displayed poses of all views, used by the session thread only."""
 
@@ -416,10 +434,12 @@ class PoseState:
         self.displayed_q: tuple[Floats, ...] = self._build_start()
         self._outcomes = [ViewOutcome(q, q) for q in self.displayed_q]
         self._curves = _make_empty_curves()
+        self.race: RaceClock = RaceClock(is_playing=document.pace == "race")
+        self._record: _CachedRecord | None = None
         self._last_base: _CachedBasePose | None = None
         self._view_solvers: dict[int, _CachedSolver] = {}
         self._compiled_kinds: set[object] = set()
-        self._is_dirty = True
+        self._is_dirty, self._is_frame_pending = True, False
         self._is_converged = self._has_restored_outcomes = self._starts_over = False
         self._answer_time, self._is_answer_pending = 0.0, True
         self._frame_time = 0.0
@@ -429,6 +449,8 @@ class PoseState:
     def set_document(self, document: Document) -> None:
         """Set the document. Displayed poses are moved inside its limits."""
         previous, self.document = self.document, document
+        if document.pace == "race" and (previous.pace != "race" or previous.rig is not document.rig):
+            self.race = RaceClock(is_playing=True, speed=self.race.speed)
         # the pose of a clip is unrelated to the start pose
         closes_clip = previous.clip_name is not None and document.clip_name is None
         if (
@@ -482,6 +504,10 @@ class PoseState:
         self._starts_over = True
         self.mark_dirty()
 
+    def request_frame(self) -> None:
+        """Request a frame without a new solve."""
+        self._is_frame_pending = True
+
     def request_answer(self) -> None:
         """Request a new answer without a new solve."""
         self._is_answer_pending = True
@@ -489,6 +515,7 @@ class PoseState:
     def mark_failed(self) -> None:
         """Stop solving until the next change, after an exception."""
         self._is_dirty, self._is_converged, self.pending_steps, self.playhead.is_playing = False, True, 0, False
+        self.race.is_playing = False
         self._view_solvers.clear()
 
     def _build_start(self) -> tuple[Floats, ...]:
@@ -501,12 +528,18 @@ class PoseState:
     def _is_running(self) -> bool:
         """Whether poses change without user input."""
         is_iterating = self.document.pace == "iterate" and not self._is_converged and not self.document.is_driven
-        return self.playhead.is_playing or is_iterating
+        return self.playhead.is_playing or is_iterating or (self._is_race and self.race.is_playing)
+
+    @property
+    def _is_race(self) -> bool:
+        """Whether the iterations of each solve are shown."""
+        return self.document.pace == "race" and not self.document.is_driven
 
     def is_due(self) -> bool:
         """Return whether a pose must be computed now."""
         return (
             self._is_dirty
+            or self._is_frame_pending
             or self.pending_steps > 0
             or (self._is_running and time.perf_counter() - self._frame_time >= _FRAME_INTERVAL_S)
         )
@@ -522,7 +555,7 @@ class PoseState:
     def compute_pause(self, *, can_send: bool) -> float | None:
         """Compute the idle time [s] until the next work. None means until the next action."""
         current_time, pauses = time.perf_counter(), list[float]()
-        if can_send and (self._is_dirty or self.pending_steps):
+        if can_send and (self._is_dirty or self._is_frame_pending or self.pending_steps):
             return 0.0
         if can_send and self._is_running:
             pauses.append(self._frame_time + _FRAME_INTERVAL_S - current_time)
@@ -542,9 +575,14 @@ class PoseState:
         It touches no state of this object, so any thread may run it.
         """
         current_time = time.perf_counter()
-        self.playhead.advance(min(current_time - self._frame_time, _MAX_CLIP_STEP_S))
-        self._frame_time, self._is_dirty = current_time, False
+        time_step = min(current_time - self._frame_time, _MAX_CLIP_STEP_S)
+        self.playhead.advance(time_step)
+        is_dirty, self._frame_time, self._is_dirty = self._is_dirty, current_time, False
+        self._is_frame_pending = False
         if self.document.is_driven or self._has_restored_outcomes:
+            return list
+        if self._is_race and not is_dirty and self.playhead.clip is None:
+            self.race.advance(time_step)
             return list
         base_pose = self._find_base_pose()
         view_solves = [self._build_solve(view, base_pose) for view in range(self.document.view_count)]
@@ -557,6 +595,8 @@ class PoseState:
             return self._build_frame([self._find_program_pose()])
         for view, outcome in enumerate(outcomes):
             self._store_outcome(view, outcome)
+        if self._is_race:
+            self._show_race()
         self.pending_steps, self._is_answer_pending, self._starts_over = max(self.pending_steps - 1, 0), True, False
         self._is_converged = all(self._is_view_converged(view) for view in range(self.document.view_count))
         return self.build_still_frame()
@@ -564,7 +604,7 @@ class PoseState:
     def cancel_frame(self) -> PoseFrame:
         """Cancel the running solve and keep the displayed poses."""
         self.pending_steps, self._is_answer_pending, self._starts_over, self._is_converged = 0, True, False, True
-        self.playhead.is_playing = False
+        self.playhead.is_playing = self.race.is_playing = False
         self.forget_solvers()
         return self.build_still_frame()
 
@@ -623,8 +663,9 @@ class PoseState:
     def _build_solve(self, view: int, base_pose: Pose) -> Callable[[], ViewOutcome]:
         """Build the solve of one view as a function."""
         document, q = self.document, self.displayed_q[view]
-        is_playing, is_iterating = self.playhead.clip is not None, document.pace != "live"
-        if is_playing or self._starts_over or (document.solve_start == "start" and not is_iterating):
+        is_playing, is_race = self.playhead.clip is not None, self._is_race
+        starts_over = self._starts_over or (document.solve_start == "start" and document.pace == "live")
+        if is_playing or is_race or starts_over:
             q = np.repeat(base_pose.q[None], len(q), axis=0)
         if not document.active_chains or (document.pace == "step" and not self.pending_steps):
             idle_sentence = _NO_PULL_SENTENCE if document.scope == "body" else _NO_CHAIN_SENTENCE
@@ -632,14 +673,14 @@ class PoseState:
             return lambda: ViewOutcome(q, q, Verdict(sentence=sentence))
         view_solver, chains = self.find_view_solver(view, base_pose), document.active_chains
         self._compiled_kinds.add(self._build_problem_kind(view))
-        return lambda: view_solver(chains, q)
+        return lambda: solve_with_path(view_solver, chains, q) if is_race else view_solver(chains, q)
 
     def _store_outcome(self, view: int, outcome: ViewOutcome) -> None:
         self._outcomes[view] = outcome
         displayed_q = list(self.displayed_q)
         displayed_q[view] = outcome.q
         self.displayed_q = tuple(displayed_q)
-        if self.document.pace != "live":
+        if self.document.pace in ("iterate", "step"):
             self._curves[view] = [*self._curves[view], outcome.position_error][-_MAX_CURVE_POINTS:]
 
     def find_view_solver(self, view: int, base_pose: Pose) -> ViewSolver:
@@ -686,14 +727,57 @@ class PoseState:
         flags = protocol.FLAG_PLAYING * self.playhead.is_playing + protocol.FLAG_ITERATING * (
             self.document.pace == "iterate" and not self._is_converged
         )
+        is_race = self._is_race
+        flags |= protocol.FLAG_PLAYING * (is_race and self.race.is_playing)
+        outcomes = [self._describe_race(outcome) if is_race else outcome for outcome in self._outcomes]
         view_statuses = tuple(
             protocol.ViewStatus(outcome.quick_status, outcome.seconds * 1e6, outcome.position_error, outcome.iterations)
-            for outcome in self._outcomes
+            for outcome in outcomes
         )
+        race_iteration = int(self.race.iteration) if is_race else 0
         return PoseFrame(
             _stack_rows(poses),
-            protocol.PoseHeader(self.target_serial, self.playhead.time, flags, self.document_version, view_statuses),
+            protocol.PoseHeader(
+                self.target_serial, self.playhead.time, flags, self.document_version, view_statuses, race_iteration
+            ),
         )
+
+    # --- races -----------------------------------------------------------------------------------------------------
+
+    def _show_race(self) -> None:
+        """Show the iteration of the race in each view."""
+        outcomes = self._outcomes[: self.document.view_count]
+        self.race.set_last(max((outcome.path.last for outcome in outcomes if outcome.path is not None), default=0))
+        displayed_q = list(self.displayed_q)
+        for view, outcome in enumerate(outcomes):
+            if outcome.path is not None:
+                row = min(int(self.race.iteration), outcome.path.last)
+                displayed_q[view] = outcome.path.q[row : row + 1]
+        self.displayed_q = tuple(displayed_q)
+        if len(self.document.active_chains) == 1:
+            self._find_record().follow(self.document.active_chains[0], self._find_base_pose())
+
+    def _find_record(self) -> LiveRecord:
+        """Return the figures of the race. They begin anew after any change except of targets."""
+        document = self.document
+        chain_shapes = tuple(chain.without_target for chain in document.active_chains)
+        choices = document.solvers[: document.view_count]
+        key = (choices, chain_shapes, document.tolerance, document.free_root, document.solver_start)
+        if self._record is None or self._record.key != key:
+            self._record = _CachedRecord(key, LiveRecord(document))
+        return self._record.record
+
+    def _describe_race(self, outcome: ViewOutcome) -> ViewOutcome:
+        """Return the outcome of a view as far as the race shows it."""
+        path, iteration = outcome.path, int(self.race.iteration)
+        return outcome if path is None or iteration >= path.last else describe_iteration(outcome, path, iteration)
+
+    def _describe_figures(self) -> dict[str, Any]:
+        """Describe the figures of the race. An answer follows while they lack the newest targets."""
+        record = self._find_record()
+        figures = record.describe()
+        self._is_answer_pending = record.is_stale
+        return {**figures, "last": self.race.last}
 
     # --- answers ---------------------------------------------------------------------------------------------------
 
@@ -717,6 +801,7 @@ class PoseState:
             "version": self.document_version,
             "views": [self._build_view_answer(view, base, list(joints)) for view in range(document.view_count)],
             "selected": None if self.selected_joint is None else describe_joint(view_pose, self.selected_joint),
+            "race": self._describe_figures() if self._is_race else None,
         }
 
     def _build_view_answer(self, view: int, base: Pose, joints: list[str]) -> dict[str, Any]:
@@ -734,7 +819,7 @@ class PoseState:
 
     def _describe_outcome(self, view: int) -> ViewOutcome:
         """Return a view's outcome, with a note for missing curves."""
-        outcome = self._outcomes[view]
+        outcome = self._describe_race(self._outcomes[view]) if self._is_race else self._outcomes[view]
         is_slow = outcome.seconds > _MAX_TRACED_SOLVE_S and self.document.pace == "live"
         if not is_slow:
             return outcome
@@ -746,9 +831,11 @@ class PoseState:
         It comes from the steps so far, or from the last solve repeated with a trace.
         """
         document, outcome = self.document, self._outcomes[view]
+        if outcome.path is not None:
+            return outcome.path.errors.tolist()
         if not self.is_curve_watched:
             return None
-        if document.pace != "live":
+        if document.pace in ("iterate", "step"):
             return [error for error in self._curves[view] if error == error] or None  # noqa: PLR0124  (not NaN)
         if document.is_driven or not document.active_chains or outcome.seconds > _MAX_TRACED_SOLVE_S:
             return None

@@ -385,7 +385,9 @@ class SessionThread:
 
     def _send_state_now(self) -> None:
         self._state_time, self._is_state_pending, pose_state = time.perf_counter(), False, self.pose_state
-        state = build_state(pose_state.document, pose_state.playhead, self.history, pose_state.document_version)
+        state = build_state(
+            pose_state.document, pose_state.playhead, pose_state.race, self.history, pose_state.document_version
+        )
         opened_name = None if self.opened_document.scene_name is not None else self.opened_document.name
         self.saved_documents = self.saved_documents[-_MAX_SAVED_DOCUMENTS:]
         is_unsaved = not (

@@ -20,11 +20,17 @@ export function makeCommands(page) {
   return {
     ...editing(page),
     ...looking(page),
-    /** Play, or pause. */
-    play: () => page.playhead.toggle(),
-    /** @param {number} frames how many frames of the clip onwards */
-    scrub: (frames) => page.playhead.step(frames),
+    /** Play, or pause: the race, or the clip. */
+    play: () =>
+      racing(page) ? page.send({ do: "race_play", on: !page.store.get("frame")?.playing }) : page.playhead.toggle(),
+    /** @param {number} frames how many frames of the clip onwards, or iterations of the race */
+    scrub: (frames) => (racing(page) ? page.send({ do: "race_step", count: frames }) : page.playhead.step(frames)),
   };
+}
+
+/** Whether methods race: what plays is the race then, not a clip. */
+function racing({ store }) {
+  return store.get("state")?.run === "race";
 }
 
 function editing(page) {
@@ -34,6 +40,12 @@ function editing(page) {
     undo: () => send({ do: "undo" }),
     redo: () => send({ do: "redo" }),
     step: () => send({ do: "step" }),
+    /** A race of methods for the active chain. */
+    race() {
+      const active = store.get("active");
+      const known = state()?.chains.some(({ id }) => id === active);
+      send({ do: "race", chain: known ? active : null });
+    },
     reset() {
       send({ do: "reset" });
       page.views.clearTrails();

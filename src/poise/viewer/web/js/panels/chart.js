@@ -32,6 +32,7 @@ export class Chart {
     store.on("answer", () => this.draw());
     store.on("theme", () => this.rebuild());
     store.on("welcome", () => this.watch(true));
+    store.on("frame", ({ iteration }) => this.mark(iteration));
     new ResizeObserver(() => this.resize()).observe(this.whole);
     window.addEventListener("resize", () => this.resize());
   }
@@ -57,6 +58,12 @@ export class Chart {
     if (!this.plot || this.drawn !== views.length) this.build(data, views.length);
     else this.plot.setData(data);
     this.drawn = views.length;
+  }
+
+  /** A line at the iteration that a race shows. @param {number} iteration */
+  mark(iteration) {
+    if (!this.plot || this.store.get("state")?.run !== "race") return;
+    this.plot.setCursor({ left: this.plot.valToPos(iteration, "x"), top: -1 }, false);
   }
 
   now() {

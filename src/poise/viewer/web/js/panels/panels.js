@@ -4,6 +4,7 @@ import { chainsPanel } from "poise/panels/chains.js";
 import { Chart } from "poise/panels/chart.js";
 import { LimitsPanel } from "poise/panels/limits_panel.js";
 import { Outliner } from "poise/panels/outliner.js";
+import { racePanel } from "poise/panels/race_panel.js";
 import { scriptPanel } from "poise/panels/script_panel.js";
 import { closeDrawersBeside, closeSidesInFrame, edges } from "poise/panels/sides.js";
 import { solverPanel } from "poise/panels/solver_panel.js";
@@ -26,9 +27,12 @@ export function fillPanels(page, at) {
   );
   const script = panel("Script", "script", scriptPanel(page));
   store.on("state", ({ controls }) => (script.hidden = !controls.length));
+  const race = panel("Race", "race", racePanel(store));
+  store.on("state", ({ run, driven }) => (race.hidden = run !== "race" || driven));
   at("right").append(
     script,
     panel("Solver", "solver", solverPanel(page, commands)),
+    race,
     panel("Effector and target", "target", targetPanel(page)),
     panel("Convergence", "convergence", new Chart(store, page.send).whole),
   );

@@ -15,6 +15,12 @@ const RUNS = [
   { value: "live", text: "live", testid: "run-live", title: "Solve to the end for each target" },
   { value: "iterate", text: "1 a frame", testid: "run-iterate", title: "One iteration a frame: watch the method work" },
   { value: "step", text: "by step", testid: "run-step", title: "Only Step moves it, one iteration at a time" },
+  {
+    value: "race",
+    text: "race",
+    testid: "run-race",
+    title: "Each solve is shown iteration by iteration, from the start pose",
+  },
 ];
 const STARTS = [
   { value: "last", text: "last pose", testid: "from-last", title: "Each solve starts from the pose that is shown" },
@@ -86,7 +92,14 @@ function methodCount({ store }, commands) {
     fewer.disabled = views <= 1;
     more.disabled = views >= VIEW_LETTERS.length;
   };
-  return { whole: element("div", { class: "buttons" }, more, fewer), show };
+  const race = button(
+    "race",
+    "race",
+    "Race",
+    "Methods race for the active chain, iteration by iteration (M)",
+    commands.race,
+  );
+  return { whole: element("div", { class: "buttons" }, more, fewer, race), show };
 }
 
 function button(testid, drawing, text, title, act) {

@@ -2,6 +2,7 @@
 
 import { ContactBars } from "poise/timeline/contact_bars.js";
 import { keyButtons, keyMarks } from "poise/timeline/keying.js";
+import { raceBar } from "poise/timeline/race_bar.js";
 import { element, setOptions } from "poise/widgets/element.js";
 import { tick } from "poise/widgets/fields.js";
 import { redraw, toolButton } from "poise/widgets/tool_button.js";
@@ -27,6 +28,7 @@ export function fillTimeline(place, page, commands) {
   const terrain = terrainChoice(store, send);
   const contacts = new ContactBars(store);
   place.append(
+    raceBar(page, commands),
     element(
       "div",
       { class: "timeline-tools" },

@@ -1,0 +1,51 @@
+/** How the methods of a race do, in the columns of `poise compare`: times, iterations, smoothness along the drag. */
+
+import { VIEW_LETTERS } from "poise/widgets/colours.js";
+import { element } from "poise/widgets/element.js";
+
+/**
+ * @param {import("poise/state/store.js").Store} store
+ * @returns {HTMLElement}
+ */
+export function racePanel(store) {
+  const words = element("p", { class: "hint" });
+  const table = element("table", { class: "race-table", "data-testid": "race-table" });
+  const scroll = element(
+    "div",
+    { class: "race-scroll", tabindex: 0, role: "region", "aria-label": "Figures of the race" },
+    table,
+  );
+  let drawn = "";
+  store.on("answer", ({ race }) => {
+    if (!race) return;
+    const methods = (store.get("state")?.solvers ?? []).map(({ name }) => name);
+    const now = JSON.stringify([race.columns, race.rows, race.reason, methods]);
+    if (now === drawn) return;
+    drawn = now;
+    scroll.hidden = !race.rows.length;
+    words.textContent =
+      race.reason ?? "Of the newest 120 targets, each solved from the answer before, as `poise compare` measures.";
+    table.replaceChildren(
+      head(race.rows, methods),
+      element("tbody", {}, ...race.columns.map((column, i) => line(column, i, race.rows))),
+    );
+  });
+  return element("div", {}, scroll, words);
+}
+
+/** A column for each method: its letter, which is that of its view. */
+function head(rows, methods) {
+  const cells = rows.map(({ refused }, view) => {
+    const letter = VIEW_LETTERS[view];
+    const name = methods[view] ?? "";
+    const sign = element("b", { class: `letter letter-${letter.toLowerCase()}`, "aria-hidden": "true" }, letter);
+    const spoken = element("span", { class: "unseen" }, `${letter} ${name}`);
+    return element("th", { scope: "col", title: refused ?? name }, sign, spoken);
+  });
+  return element("thead", {}, element("tr", {}, element("td", {}), ...cells));
+}
+
+function line({ title, text }, i, rows) {
+  const cells = rows.map(({ values }) => element("td", {}, values[i]));
+  return element("tr", {}, element("th", { scope: "row", title: text }, title), ...cells);
+}
