@@ -121,7 +121,7 @@ with numpy_kinematics.defer_kernels():
         studio = SessionThread(document)
         build_rig_message(document.rig, document.character_positions)
         studio.pose_state.pack_start_pose(), studio.pose_state.build_still_frame(), build_welcome("k", "1")
-        build_state(document, studio.pose_state.playhead, studio.history, 1)
+        build_state(document, studio.pose_state.playhead, studio.pose_state.race, studio.history, 1)
     print("numba" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PROCESS, check=False)

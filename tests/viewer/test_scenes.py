@@ -21,7 +21,7 @@ from poise.viewer.session import downloads
 from poise.viewer.session.session_state import find_joints_at_limit
 
 CLASSIC = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes", "biped", "feet")
-OTHERS = ("walk_on_hills", "two_methods", "robot_arm", "two_hands", "four_bar", "crowd")
+OTHERS = ("walk_on_hills", "two_methods", "race", "robot_arm", "two_hands", "four_bar", "crowd")
 PLAYED = ("walk_on_hills",)  # a clip, chains switched off
 
 
