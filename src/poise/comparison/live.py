@@ -1,4 +1,4 @@
-"""Compare methods on a target that moves, with the columns of compare()."""
+"""Compare methods on a moving target. The columns are those of compare()."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _SET_TEXT = f"the newest {_MOST_TARGETS} targets, each solved from the previous 
 
 
 class LiveRow(NamedTuple):
-    """Numbers of one method, in the order of LIVE_COLUMNS. `refused` is the reason of one that cannot take part."""
+    """Numbers of one method in the order of LIVE_COLUMNS.
+
+    `refused` is the reason of one that cannot take part.
+    """
 
     method: str
     values: tuple[float, ...]

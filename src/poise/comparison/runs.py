@@ -91,7 +91,7 @@ class Follower:
     """A method that solves targets as they come. Its run has all of them, or the newest."""
 
     def __init__(self, method: PreparedMethod, task: Task, targets: TargetSet, most_targets: int | None = None) -> None:
-        """Prepare to solve targets, each from the start of the set or from the answer before."""
+        """Prepare to solve targets. Each starts at the start of the set, or at the answer before."""
         self._method, self._task, self._targets = method, task, targets
         self._start_q, self._no_output = targets.start, MethodOutput(np.full_like(targets.start, np.nan))
         self._outputs: deque[_TimedOutput] = deque(maxlen=most_targets)

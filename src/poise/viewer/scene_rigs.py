@@ -1,4 +1,4 @@
-"""Rigs of the demo scenes: the ball arm and the character."""
+"""Rigs of the demo scenes: ball arm, character and rope."""
 
 from __future__ import annotations
 
@@ -80,3 +80,18 @@ def lower_hips(pose: Pose, drop_m: float) -> Pose:
 
 def _build_z_rotation(angle: float) -> list[float]:
     return [math.cos(angle / 2), 0.0, 0.0, math.sin(angle / 2)]
+
+
+_BONE_COUNT, _BONE_LENGTH_M, _HOOK_HEIGHT_M = 12, 0.1, 1.5  # number of bones, their length [m], height of the hook [m]
+_START_ANGLE_RAD = math.radians(6.0)  # [rad] of each joint at the start, which makes the rope hang in a curve
+
+
+@cache
+def build_rope() -> Rig:
+    """Build a hanging rope of ball joints."""
+    names = ["hook", *(f"link_{i + 1}" for i in range(_BONE_COUNT - 1)), "tip"]
+    kinds = [*(Kind.BALL for _ in range(_BONE_COUNT)), Kind.FIXED]
+    offsets = [(0.0, _HOOK_HEIGHT_M, 0.0), *((0.0, -_BONE_LENGTH_M, 0.0) for _ in range(_BONE_COUNT))]
+    skeleton = Skeleton.build(names, range(-1, _BONE_COUNT), kinds, offsets=offsets, up="y", metres_per_unit=1.0)
+    rotation = [math.cos(_START_ANGLE_RAD / 2), math.sin(_START_ANGLE_RAD / 2), 0.0, 0.0]
+    return Rig(skeleton, Pose(skeleton, skeleton.rest_q).replace(dict.fromkeys(names[1:-1], rotation)))

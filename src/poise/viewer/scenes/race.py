@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from poise.viewer.document.chains import build_chain
 from poise.viewer.document.document import Document, SolverChoice, build_document
-from poise.viewer.scenes.two_methods import build_rope
+from poise.viewer.scene_rigs import build_rope
 
 TITLE = "Race of methods"
 TEXT = (

@@ -410,7 +410,7 @@ def set_speed(session: Session, args: dict[str, Any]) -> None:
 
 
 def open_race(session: Session, args: dict[str, Any]) -> None:
-    """Open a race of methods for a chain, or with null for the first one."""
+    """Open a race of methods for a chain. Null is the first one."""
     snapshot, pose_state = session.take_snapshot(), session.pose_state
     chain_name = protocol.read_optional_text(args, "chain")
     document = build_race(session.document, chain_name, pose_state.build_view_pose(0))

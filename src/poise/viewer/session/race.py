@@ -1,4 +1,4 @@
-"""Race of methods: each view's solve from the start pose, shown iteration by iteration.
+"""Race of methods: the solve of each view, iteration by iteration.
 
 targets -> ViewSolver.trace_path() -> SolvePath of each view -> RaceClock -> displayed poses
                                    -> LiveRecord -> figures as in compare()
@@ -93,7 +93,7 @@ class LiveRecord:
             self.reason = str(error)
 
     def follow(self, chain: TargetedChain, start: Pose) -> None:
-        """Solve for the target of a chain, if it is a new one."""
+        """Solve for the target of a chain if it is new."""
         if self._comparison is None or chain == self._target:
             return
         self._target = chain
@@ -192,7 +192,7 @@ def _leave_body(document: Document, displayed_pose: Pose) -> Document:
 
 
 def _choose_chain(document: Document, name: str | None) -> TargetedChain:
-    """Choose the chain of a name, or without one the first with a target that moves."""
+    """Choose the chain of a name. Without one it is the first with a target that moves."""
     if name is not None:
         return document.find_chain(name)
     candidates: Sequence[TargetedChain] = [chain for chain in document.chains if chain.kind != "pin"]

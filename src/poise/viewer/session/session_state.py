@@ -768,7 +768,7 @@ class PoseState:
         return self._record.record
 
     def _describe_race(self, outcome: ViewOutcome) -> ViewOutcome:
-        """Return the outcome of a view as far as the race shows it."""
+        """Return the outcome of a view at the displayed iteration."""
         path, iteration = outcome.path, int(self.race.iteration)
         return outcome if path is None or iteration >= path.last else describe_iteration(outcome, path, iteration)
 
