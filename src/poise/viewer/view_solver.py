@@ -179,7 +179,9 @@ _NO_VERDICT = Verdict()
 
 
 class SolvePath(NamedTuple):
-    """Poses q (rows, nq) of a solve, from its start to its answer, and what each leaves (rows,).
+    """Poses q (rows, nq) of a solve, and what each leaves (rows,).
+
+    The first is the start and the last the answer.
 
     Errors are the largest position errors [file units], or angles [rad] without position goals.
     """
@@ -302,7 +304,7 @@ class ViewSolver:
         return None if trace is None else [float(error) for error in trace.errors[:1000]]
 
     def trace_path(self, chains: Sequence[TargetedChain], start_q: Floats) -> SolvePath:
-        """Trace a solve of the first character, one group of chains after the other.
+        """Trace a solve of the first character, group after group of chains.
 
         A solver without a trace goes to its answer in one step. Every error is measured by forward kinematics.
         """
