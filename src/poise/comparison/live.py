@@ -36,7 +36,7 @@ class LiveRow(NamedTuple):
 
 
 class LiveComparison:
-    """Methods that follow one moving target, each from its own previous answer.
+    """Methods on one moving target. Each starts at its own previous answer.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ class _TimedOutput(NamedTuple):
 
 
 class Follower:
-    """A method that solves targets as they come. Its run has all of them, or the newest."""
+    """A method on a stream of targets. Its run has all of them, or the newest."""
 
     def __init__(self, method: PreparedMethod, task: Task, targets: TargetSet, most_targets: int | None = None) -> None:
         """Prepare to solve targets. Each starts at the start of the set, or at the answer before."""

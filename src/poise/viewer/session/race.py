@@ -102,7 +102,7 @@ class LiveRecord:
 
     @property
     def is_stale(self) -> bool:
-        """Whether there are targets that the figures do not know."""
+        """Whether the figures lack the newest targets."""
         return self._is_stale
 
     def describe(self) -> dict[str, Any]:
