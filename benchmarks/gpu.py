@@ -120,7 +120,7 @@ def pack_tree(prepared: Any) -> dict[str, np.ndarray]:
         "nodes": nodes, "frames": frames, "dofs": dofs, "terms": terms, "effectors": effectors, "paths": paths,
         "row_ranges": row_ranges, "starts": np.ascontiguousarray(problem.start_u), "seeds": engine.restart_draws,
         "near_u": np.zeros(plan.layout.nu), "near_on": np.zeros(len(dofs)), "limits": np.zeros((len(nodes), LIMIT_ROW)),
-        "settings": engines._pack_tree_settings(engine.options, has_preference=False), "ranges": dofs[:, :2],  # noqa: SLF001
+        "settings": engines.pack_tree_settings(engine.options, has_preference=False), "ranges": dofs[:, :2],
         "work": np.array(size // MAX_LANES), "unit": np.array(plan.kernel_unit_in_world),
         "columns": np.array([numbers[dof].q_start for dof in sorted(numbers)]),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The page that is saved to be sent: its keys, and targets that are seen but not dragged."""
+"""The page that is saved to be sent: its keys, what it plays, and what it solves without a server."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ def offline(served, chromium, tmp_path):
         yield save
 
 
-def test_a_click_on_skin_or_target_selects_and_a_drag_of_a_limb_turns_the_camera(offline):
+def test_a_click_on_skin_selects_and_a_drag_of_a_limb_pulls_its_target(offline):
     page = offline(clip=False)
     view = "window.poise.viewport"
     camera = f"JSON.stringify({view}.view.state())"
+    page.until("window.poise.solving")
     for joint, share in (("Chest", 0.5), ("LeftLeg", 0.4), ("RightForeArm", 0.5)):
         point = page.get(
             f"""([joint, share]) => {{
@@ -55,17 +56,16 @@ def test_a_click_on_skin_or_target_selects_and_a_drag_of_a_limb_turns_the_camera
         )
         page.page.mouse.click(*point)
         page.until(f"document.querySelector('[data-testid=picked]').textContent === {joint!r}")
-    target = f"(() => {{ const {{position}} = {view}.actor.handles.all.get('target:right_arm'); return position; }})()"
-    page.page.mouse.click(*page.get(f"{view}.screenOf({target})"))
-    page.until("document.querySelector('[data-testid=picked]').textContent === 'RightHand'")
-    before, place = page.get(camera), page.get(target)
+    target = f"{view}.actor.handles.all.get('target:right_arm').object.position.toArray()"
+    before, place = page.get(camera), np.array(page.get(target))
     x, y = point
     page.page.mouse.move(x, y)
     page.page.mouse.down()
     page.page.mouse.move(x + 40, y, steps=4)
     page.page.mouse.up()
-    page.until(f"{camera} !== {before!r}")
-    assert page.get(target) == place
+    assert np.linalg.norm(np.array(page.get(target)) - place) > 0.05
+    assert page.get("window.poise.solving.poser.answer.left") < 2e-3
+    assert page.get(camera) == before
 
 
 def test_keys_work_after_a_click_on_play(offline):
@@ -95,12 +95,8 @@ def test_pictures_are_requested_only_while_it_plays(offline):
 
 def test_a_page_with_one_pose_has_targets_and_keys(offline):
     page = offline(clip=False)
+    page.until("window.poise.solving")
     assert set(page.get(HANDLES)) == {"position"}
-    assert page.get("window.poise.viewport.gizmo.active") is None
-    position = page.get("[...window.poise.viewport.actor.handles.all.values()][0].position")
-    x, y = page.get("(p) => window.poise.viewport.screenOf(p)", position)
-    page.page.mouse.click(x, y)
-    assert page.get("window.poise.viewport.gizmo.active") is None
     camera = "JSON.stringify(window.poise.viewport.view.state())"
     before = page.get(camera)
     page.page.mouse.move(20, 300)
@@ -110,6 +106,20 @@ def test_a_page_with_one_pose_has_targets_and_keys(offline):
     page.page.keyboard.press("Space")  # there is nothing to play
     page.page.keyboard.press("f")
     page.until(f"{camera} !== {near!r}")
+
+
+def test_methods_are_chosen_in_a_file_and_refused_with_a_reason(offline):
+    page = offline(clip=False)
+    page.until("window.poise.solving")
+    page.page.locator("[data-testid=solve-more] summary").click()
+    for method in ("ccd", "jacobian_transpose", "levenberg_marquardt"):
+        page.page.locator("[data-testid=method]").select_option(method)
+        assert page.get("window.poise.solving.poser.method") == method
+    assert page.get("window.poise.solving.poser.answer.status") == "reached"
+    refused = page.page.locator("[data-testid=method] option[value=fabrik]")
+    assert refused.is_disabled()
+    assert "FABRIK" in refused.get_attribute("title") or "fabrik" in refused.get_attribute("title")
+    assert page.foreign == []
 
 
 # --- a page that solves ----------------------------------------------------------------------------------------------

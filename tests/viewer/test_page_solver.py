@@ -1,4 +1,4 @@
-"""Whole bodies that pages solve without Python: their answers in node, bit for bit those of the portable level."""
+"""Bodies and chains that pages solve without Python: their answers in node, bit for bit those of the portable level."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 from poise.io import samples
 from poise.kernels import native
+from poise.viewer.offline.methods import METHODS
 from tests.timeouts import PROCESS
 
 ROOT = Path(__file__).parents[2]
@@ -55,6 +56,20 @@ def compare(path: Path | str) -> tuple[int, int]:
 def test_a_page_puts_a_body_together_bit_for_bit_as_python_does():
     reached, count = compare(samples.path("humanoid.glb"))
     assert 0 < reached < count == 2 * COUNT
+
+
+def test_a_page_solves_chains_by_each_method_bit_for_bit_as_python_does():
+    text = run(sys.executable, "-m", "tests.viewer.chain_cases", "6")
+    answers = json.loads(run("node", "tests/viewer/chain_answers.mjs", given=text))
+    solved = set()
+    for name, document in json.loads(text).items():
+        for mode, methods in document["cases"].items():
+            for method, cases in methods.items():
+                for case, answer in zip(cases, answers[name][mode][method], strict=True):
+                    assert (answer["q"], answer["iterations"]) == (case["q"], case["iterations"]), (name, mode, method)
+                solved.add((name, method))
+    assert {method for _, method in solved} == set(METHODS)
+    assert ("limbs", "ccd") in solved
 
 
 @pytest.mark.long

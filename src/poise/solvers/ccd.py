@@ -162,13 +162,13 @@ class CCD:
     def _bind_chain(self, problem: Problem, tolerance: Tolerance, request: Request) -> ChainSolve:
         chain = find_chain(problem, self.name)
         kernel = self._pack_cached(problem, chain, tolerance)
-        reach = find_free_reach(problem, tolerance) if self._can_use_straight_line else None
+        reach = find_free_reach(problem, tolerance) if self.can_use_straight_line else None
         error_scale = chain.kernel_unit_in_world if chain.is_point_only else math.sqrt(chain.weights.max())
         far_line = None if reach is None else FarLine(reach, tolerance)
         return ChainSolve(problem, chain, request, kernel, self.iterations + 1, error_scale, far_line)
 
     @property
-    def _can_use_straight_line(self) -> bool:
+    def can_use_straight_line(self) -> bool:
         """Whether out-of-reach targets may be answered by a straight line.
 
         Such an answer is where the polish ends on a chain without limits.

@@ -109,16 +109,16 @@ def _run_kernel(
     trace_buffer = np.zeros((min(trace_length, _MAX_TRACE_ROWS), nu + 1))
     (tree_arrays, workspace_size), scratch_size = (
         lm_engine.pack_tree_arrays(plan, tolerance),
-        _compute_scratch_size(plan),
+        compute_scratch_size(plan),
     )
-    settings = (_cached_settings if is_builtin(method) else _pack_settings)(method)
+    settings = (_cached_settings if is_builtin(method) else pack_method_settings)(method)
     solve_kernel, limits = lm_engine.choose_kernel(kernels.jacobian_methods, plan.kernel_limits)
     shared_inputs = (
         draw_restarts(nd),
         np.zeros(nu),
         np.zeros(nd),
         *limits,
-        _get_max_residuals(plan, method.clamp),
+        get_max_residuals(plan, method.clamp),
         settings,
     )
 
@@ -134,7 +134,7 @@ def _run_kernel(
     return lm_engine.KernelOutput(u, kernel_counts[:, COUNT_IS_MET] > 0, kernel_counts[:, COUNT_ITERATIONS], trace_rows)
 
 
-def _compute_scratch_size(plan: Plan) -> int:
+def compute_scratch_size(plan: Plan) -> int:
     """Compute the extra scratch size of kernels/jacobian_methods.py."""
     nd, nu, m = len(plan.layout.dofs), plan.layout.nu, 3 * len(plan.term_table)
     return get_or_compute(
@@ -142,7 +142,7 @@ def _compute_scratch_size(plan: Plan) -> int:
     )
 
 
-def _pack_settings(method: JacobianMethod) -> Floats:
+def pack_method_settings(method: JacobianMethod) -> Floats:
     """Pack the settings of kernels/jacobian_methods.py. Without restarts all iterations are used."""
     step_rule = method.rule
     patience_steps = step_rule.patience_steps if method.restarts else math.inf
@@ -152,10 +152,10 @@ def _pack_settings(method: JacobianMethod) -> Floats:
     ], dtype=np.float64)  # fmt: skip
 
 
-_cached_settings = lru_cache(_MAX_CACHED_SETTINGS)(_pack_settings)
+_cached_settings = lru_cache(_MAX_CACHED_SETTINGS)(pack_method_settings)
 
 
-def _get_max_residuals(plan: Plan, clamp: float) -> Floats:
+def get_max_residuals(plan: Plan, clamp: float) -> Floats:
     """Return the maximum residual (t,) of each term in a step."""
     return get_or_compute(plan, "maximum residuals", clamp, lambda: _compute_max_residuals(plan, clamp))
 

@@ -155,7 +155,7 @@ class ArmEngine:
     ) -> KernelOutput:  # fmt: skip
         """Solve targets (k, W) from starts u (1|k, m). Targets come from `pack_targets`."""
         arm, k = self.arm, len(targets)
-        packed_arm, layout = self._pack_arrays(options or self.options)
+        packed_arm, layout = self.pack_arrays(options or self.options)
         buffer, m = np.zeros((k + max_trace_rows, arm.link_count + ARM_RESULT_ROW)), arm.link_count
         buffer[:k, :m] = start_u
         base_transforms = self.problem.rigid_base_transforms
@@ -191,7 +191,8 @@ class ArmEngine:
             trace_rows[:, 1:] = self._convert_to_u(trace_rows[:, 1:])
         return KernelOutput(u, output_columns[:, COUNT_IS_MET] > 0, iterations, trace_rows)
 
-    def _pack_arrays(self, options: LmOptions) -> ArmArrays:
+    def pack_arrays(self, options: LmOptions) -> ArmArrays:
+        """Pack the constants of the kernel."""
         plan, arm = self.problem.plan, self.arm
 
         def build_arrays() -> ArmArrays:
@@ -318,7 +319,7 @@ class TreeEngine:
 
     def _build_preferring_inputs(self, start_u: Floats, options: LmOptions) -> _TreeInputs:
         """Build inputs with the starts as preferred configurations."""
-        settings, inputs = _pack_tree_settings(options, has_preference=True), self._inputs
+        settings, inputs = pack_tree_settings(options, has_preference=True), self._inputs
         weights = np.ones(len(self.problem.plan.layout.dofs))
         return inputs._replace(
             preferences=prepare_for_kernel(start_u), shared_inputs=(weights, *inputs.shared_inputs[1:-1], settings)
@@ -411,7 +412,7 @@ class TreeEngine:
         return _TreeInputs(solve_kernel, tree_arrays, workspace_size, preferences, shared_inputs)
 
     def _pack_settings(self, options: LmOptions) -> Floats:
-        return _pack_tree_settings(options, has_preference=self.problem.has_preference)
+        return pack_tree_settings(options, has_preference=self.problem.has_preference)
 
     @quick_property
     def restart_draws(self) -> Floats:
@@ -472,7 +473,7 @@ def pack_tree_arrays(plan: Plan, tolerance: Tolerance, stiffness: Stiffness = 0.
 
 
 @lru_cache(_MAX_CACHED_SETTINGS)
-def _pack_tree_settings(options: LmOptions, *, has_preference: bool) -> Floats:
+def pack_tree_settings(options: LmOptions, *, has_preference: bool) -> Floats:
     """Pack the settings of kernels/tree_lm.py."""
     preference_share, iterations = (
         options.preference_share if has_preference else 0.0,

@@ -28,6 +28,7 @@ from poise.viewer.document.contact_intervals import list_contacts
 from poise.viewer.document.document import Document
 from poise.viewer.document.terrain import build_ground_mesh, plant_clip
 from poise.viewer.offline.body import export_body
+from poise.viewer.offline.chains import export_chains
 from poise.viewer.offline.program import ArrayStore
 from poise.viewer.offline_page import MAX_FPS, build_offline_page
 from poise.viewer.rig_message import build_rig_message, find_row_width, pack_frame_rows
@@ -221,7 +222,12 @@ def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> D
     if document.terrain_spec is not None:
         terrain_glb = build_ground_mesh(document.rig, document.terrain_spec, document.solver_start)
     store = ArrayStore()
-    extras["body"] = export_body(document, store)
+    body = export_body(document, store)
+    extras |= {
+        "body": body,
+        "solved": export_chains(document, store) if body is None else None,
+        "scope": document.scope,
+    }
     page = build_offline_page(
         rig_message, rows, times, document.name, extras, terrain=terrain_glb, numbers=store.get_bytes()
     )

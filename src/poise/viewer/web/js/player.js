@@ -36,6 +36,11 @@ class Player {
     this.build(title);
   }
 
+  /** Whether kernels are in the file. */
+  get solves() {
+    return this.data.body != null || this.data.solved != null;
+  }
+
   get seconds() {
     return this.times[this.times.length - 1];
   }
@@ -49,7 +54,7 @@ class Player {
       this.viewport.setSelected(joint);
     };
     at("views").append(element("section", { class: "view" }, canvas, picked));
-    const solves = this.data.body != null;
+    const solves = this.solves;
     const hands = {
       onDrag: (drag) => this.solving?.drag(drag) ?? 0,
       onPin: (joint) => this.solving?.pin(joint),
@@ -124,7 +129,7 @@ class Player {
     this.viewport.setState({ views: 1, name: this.model.name, clip: null, chains: this.chains, ...nothing });
     this.draw();
     this.viewport.frameAll();
-    if (this.data.body != null) await this.startSolving();
+    if (this.solves) await this.startSolving();
     if (this.playing) this.play(true);
   }
 

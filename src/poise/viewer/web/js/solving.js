@@ -1,6 +1,7 @@
 /** The part of an offline page that solves: drags in, poses and errors out, without a server. */
 
 import { Body } from "poise/engine/body.js";
+import { Chains } from "poise/engine/chains.js";
 import { Kernels } from "poise/engine/kernels.js";
 import { SolvePanel } from "poise/panels/solve_panel.js";
 
@@ -18,7 +19,8 @@ export class Solving {
 
   constructor(page, kernels, numbers) {
     this.page = page;
-    this.poser = new Body(kernels, page.data.body, numbers);
+    const { body, solved, chains, scope } = page.data;
+    this.poser = body ? new Body(kernels, body, numbers) : new Chains(kernels, solved, numbers, { chains, scope });
     this.serial = 0;
     this.panel = new SolvePanel(page.store, {
       setMethod: (name) => this.act(() => this.poser.setMethod(name)),
@@ -45,6 +47,7 @@ export class Solving {
 
   act(change) {
     change();
+    this.panel.fill(this.poser);
     this.show();
   }
 

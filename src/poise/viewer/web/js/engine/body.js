@@ -48,6 +48,10 @@ export class Body {
     return [{ value: "levenberg_marquardt", text: "Levenberg-Marquardt" }];
   }
 
+  get hint() {
+    return "Drag a part. A click on a hand or foot pins it.";
+  }
+
   get method() {
     return this.methods[0].value;
   }
@@ -95,9 +99,10 @@ export class Body {
   drag({ joint, offset, position, rotation, phase }) {
     const turns = rotation !== undefined;
     if (phase === "start" || this.pulled?.joint !== joint) this.#begin(joint, turns ? ORIGIN : offset, turns);
+    const before = JSON.stringify([this.pulled.position, this.pulled.rotation]);
     this.pulled.position = position;
     if (turns) this.pulled.rotation = rotation;
-    this.solve();
+    if (JSON.stringify([position, this.pulled.rotation]) !== before) this.solve();
     if (phase === "end") this.#settle();
   }
 

@@ -30,10 +30,11 @@ export class Program {
 
   /** View an array, or a part of one, by its name in the program. */
   view(name) {
-    return this.#viewPart(this.packed[name]);
+    return this.viewPart(this.packed[name]);
   }
 
-  #viewPart([number, start, shape]) {
+  /** View a part: the number of its array, its first item, its shape. */
+  viewPart([number, start, shape]) {
     return this.kernels.view(
       this.arrays[number],
       start,
@@ -53,9 +54,9 @@ export class Program {
       const returned = this.kernels.call(step.call, step.slots);
       if (step.expected && !step.expected.includes(returned)) throw new Error(`${step.call} refuses: ${returned}`);
     } else if ("copy" in step) {
-      this.#viewPart(step.to).set(this.#viewPart(step.from).subarray(0, step.copy));
+      this.viewPart(step.to).set(this.viewPart(step.from).subarray(0, step.copy));
     } else {
-      this.#viewPart(step.flag)[0] = Number(this.#viewPart(step.counts)[0]) > 0 ? 1 : 0;
+      this.viewPart(step.flag)[0] = Number(this.viewPart(step.counts)[0]) > 0 ? 1 : 0;
     }
   }
 }

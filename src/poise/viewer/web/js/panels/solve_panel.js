@@ -40,7 +40,11 @@ export class SolvePanel {
 
   /** @param {any} poser what is solved */
   fill(poser) {
-    setOptions(this.method.select, poser.methods);
+    setOptions(
+      this.method.select,
+      poser.methods.map(({ value, text, refusal }) => ({ value, text, title: refusal ?? "" })),
+    );
+    poser.methods.forEach(({ refusal }, i) => (this.method.select.options[i].disabled = refusal !== undefined));
     setOptions(this.mode.select, poser.modes);
     this.method.select.value = poser.method;
     this.mode.select.value = poser.mode;
@@ -48,12 +52,13 @@ export class SolvePanel {
     this.mode.line.hidden = poser.modes.length < 2;
     this.restLine.hidden = poser.restPull === undefined;
     this.note.textContent = poser.note ?? "";
+    this.hint = poser.hint;
   }
 
   /** @param {import("poise/engine/body.js").Answer} answer @param {number|null} metres of a file unit */
   show({ status, iterations, milliseconds, left }, metres) {
     this.outcome.dataset.status = status;
-    if (status === "nothing") return this.say("Drag a part. A click on a hand or foot pins it.");
+    if (status === "nothing") return this.say(this.hint);
     const distance = left === null ? "" : `, ${format(left, metres)} left`;
     const steps = `${iterations} iteration${iterations === LOW_ITERATIONS ? "" : "s"}`;
     const words = status === "reached" ? "Reached" : "As near as it gets";
