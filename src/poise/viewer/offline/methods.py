@@ -123,7 +123,7 @@ def export_method(solver: Any, setup: Setup, store: ArrayStore, *, max_curve: in
 
 
 def _export_line(solver: Any, setup: Setup, store: ArrayStore) -> dict[str, Any] | None:
-    """Pack the answer to targets out of reach, if the chain is straightened.
+    """Pack the straight answer to targets out of reach.
 
     It is a program, and the distance from which on it is used. See `find_free_reach`.
     """
