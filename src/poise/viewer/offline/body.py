@@ -23,6 +23,7 @@ from poise import kernels
 from poise.errors import PoiseError
 from poise.kernels.layout import HINGED_BALL_ROW
 from poise.maths.arrays import Floats, Ints
+from poise.model.clip import Clip
 from poise.model.kinematics import LocalOffsets, get_table, pack_local_offsets
 from poise.model.pose import Pose
 from poise.model.rig_roles import find_roles
@@ -41,10 +42,10 @@ RESTARTS = 6  # of a pull in a page: a target beyond reach gets so many, and a d
 PINNED_ROLES = "leftFoot", "rightFoot", "leftHand", "rightHand"  # that a click pins
 
 
-def export_body(document: Document, store: ArrayStore) -> dict[str, Any] | None:
+def export_body(document: Document, store: ArrayStore, clip: Clip | None = None) -> dict[str, Any] | None:
     """Pack a whole body with and without limits.
 
-    None where a page cannot solve it.
+    None where a page cannot solve it. A pull begins at the frame of the clip that is shown.
     """
     if document.scope != "body" or not has_whole_body(document.rig) or len(document.character_positions) > 1:
         return None
@@ -60,7 +61,16 @@ def export_body(document: Document, store: ArrayStore) -> dict[str, Any] | None:
         "pins": [chain.tip for chain in document.active_chains if chain.kind == "pin"],
         "pinnable": [joints[role] for role in PINNED_ROLES if role in joints],
         "pin_weight": PIN_WEIGHT,
+        "frames": _export_frames(document, clip, store),
     }
+
+
+def _export_frames(document: Document, clip: Clip | None, store: ArrayStore) -> list[int] | None:
+    """Pack the configurations of a clip, in single precision."""
+    if clip is None or not len(clip):
+        return None
+    q = clip.poses.on(document.solver_skeleton).q.astype(np.float32)
+    return [store.add(q), q.size]
 
 
 def list_modes(document: Document) -> list[tuple[str, str, Document]]:

@@ -42,7 +42,7 @@ class ArrayStore:
         self._offsets: dict[tuple[str, bytes], int] = {}
         self._size = 0
 
-    def add(self, array: Floats | Ints | Bools) -> int:
+    def add(self, array: Floats | Ints | Bools | np.ndarray) -> int:
         """Add an array and return the offset of its numbers."""
         data = array.tobytes()
         key = (array.dtype.str, data)

@@ -204,6 +204,7 @@ def _read_pose_arrays(poses: Pose, frame: int) -> list[Any]:
 
 def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> Download:
     """Build an offline page of the clip or the poses."""
+    solved_clip = None
     if clip is None or not len(clip):
         times, rows = np.zeros(1), pack_frame_rows(pose, find_row_width(pose))[None]
     else:
@@ -222,15 +223,11 @@ def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> D
     if document.terrain_spec is not None:
         terrain_glb = build_ground_mesh(document.rig, document.terrain_spec, document.solver_start)
     store = ArrayStore()
-    body = export_body(document, store)
-    extras |= {
-        "body": body,
-        "solved": export_chains(document, store) if body is None else None,
-        "scope": document.scope,
-    }
-    page = build_offline_page(
-        rig_message, rows, times, document.name, extras, terrain=terrain_glb, numbers=store.get_bytes()
-    )
+    body = export_body(document, store, solved_clip)
+    chains = export_chains(document, store) if body is None else None
+    extras |= {"body": body, "solved": chains, "scope": document.scope}
+    numbers = store.get_bytes() if body is not None or chains is not None else b""
+    page = build_offline_page(rig_message, rows, times, document.name, extras, terrain=terrain_glb, numbers=numbers)
     stem = document.rig.path.stem if document.rig.path is not None else (document.scene_name or "rig")
     return Download(f"{stem}.html", "text/html", page)
 

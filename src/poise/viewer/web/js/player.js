@@ -29,6 +29,7 @@ class Player {
     this.speed = 1;
     this.playing = times.length > 1;
     this.shown = -1;
+    this.clipShown = times.length > 1; // until a part is pulled
     this.before = this.ticking = 0; // [ms] when the last picture was; of the next one that was asked for
     this.store = new Store();
     keepSettings(this.store);
@@ -140,11 +141,27 @@ class Player {
       viewport: this.viewport,
       model: this.model,
       data: this.data,
-      onStart: () => this.play(false),
+      onStart: (poser) => this.leaveClip(poser),
     };
     this.solving = await Solving.load(page, new Uint8Array(kernels), new Uint8Array(numbers));
     at("views").firstElementChild?.append(this.solving.panel.whole);
-    this.solving.show();
+    if (this.clipShown) this.solving.watch();
+    else this.solving.show();
+  }
+
+  /** What is pulled begins at the frame that is shown. */
+  leaveClip(poser) {
+    this.play(false);
+    if (this.clipShown) poser.adoptFrame(this.shown);
+    this.clipShown = false;
+  }
+
+  /** The clip is shown again. */
+  returnToClip() {
+    if (this.clipShown) return;
+    this.clipShown = true;
+    this.shown = -1;
+    this.solving?.watch();
   }
 
   /** The next picture, as long as it plays. */
@@ -159,12 +176,15 @@ class Player {
 
   seek(time) {
     this.play(false);
+    this.returnToClip();
     this.time = Math.min(Math.max(time, 0), this.seconds);
     this.draw();
   }
 
   toggle() {
-    if (this.button) this.play(!this.playing);
+    if (!this.button) return;
+    if (!this.playing) this.returnToClip();
+    this.play(!this.playing);
   }
 
   /** Some frames on or back; the time is that of a frame, so that none is left out. @param {number} frames */

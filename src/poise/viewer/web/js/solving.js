@@ -9,7 +9,7 @@ const WIDTH = 12; // numbers of a joint in a frame
 
 export class Solving {
   /**
-   * @param {{store: any, viewport: any, model: any, data: any, onStart: () => void}} page
+   * @param {{store: any, viewport: any, model: any, data: any, onStart: (poser: any) => void}} page
    * @param {Uint8Array} kernels the module
    * @param {Uint8Array} numbers
    */
@@ -31,9 +31,15 @@ export class Solving {
     this.panel.fill(this.poser);
   }
 
+  /** A clip is shown: its parts can be pulled, and no target is seen. */
+  watch() {
+    this.page.viewport.setState({ ...this.state(), chains: [], pulled: null });
+    this.panel.say(this.poser.hint);
+  }
+
   /** A drag of the viewport. @returns {number} its serial */
   drag(drag) {
-    this.page.onStart();
+    this.page.onStart(this.poser);
     this.serial += 1;
     this.act(() => this.poser.drag(drag));
     return this.serial;
@@ -41,7 +47,7 @@ export class Solving {
 
   /** @param {string} joint */
   pin(joint) {
-    this.page.onStart();
+    this.page.onStart(this.poser);
     this.act(() => this.poser.pin(joint));
   }
 

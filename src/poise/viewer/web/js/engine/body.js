@@ -73,6 +73,22 @@ export class Body {
     this.answer = { status: "nothing", iterations: 0, milliseconds: 0, left: null, curve: [] };
   }
 
+  /** A frame of the clip becomes the pose; pinned parts hold where they are in it. @param {number} i */
+  adoptFrame(i) {
+    const [offset, count] = this.packed.frames;
+    const { nq } = this.solver;
+    const at = this.numbers.byteOffset + offset + 4 * nq * i;
+    if (nq * (i + 1) > count) return;
+    this.q = Float64Array.from(new Float32Array(this.numbers.buffer.slice(at, at + 4 * nq)));
+    this.pulled = null;
+    for (const [joint, pin] of this.pins) this.pins.set(joint, { ...pin, ...this.placeOf(joint) });
+  }
+
+  /** What the page cannot do. */
+  get note() {
+    return "Natural poses need Poise itself: here the engine prefers the start pose.";
+  }
+
   /** @param {string} mode limits or none */
   setMode(mode) {
     this.mode = mode;
