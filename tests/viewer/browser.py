@@ -36,6 +36,12 @@ for (const name of ["drawElements", "drawArrays", "drawElementsInstanced", "draw
   WebGL2RenderingContext.prototype[name] = () => {};
 """
 
+#: Sides open, as for somebody who has opened them before.
+OPENED = """
+if (localStorage.getItem("poise-settings") === null)
+  localStorage.setItem("poise-settings", '{"closed": {"left": false, "right": false}}');
+"""
+
 #: Whether the page has nothing on its way, and has heard the newest of everything.
 REPORTED = """
 (sentences) => {
@@ -108,13 +114,15 @@ DRAG = """
 class Tab:
     """A page: `errors` and `foreign` requests are collected, and asserted empty when it is closed."""
 
-    def __init__(self, browser, url, *, width=1000, height=600, scheme="dark", drawn=False, context=None):
+    def __init__(self, browser, url, *, width=1000, height=600, scheme="dark", drawn=False, opened=True, context=None):
         self.size, self.scheme = {"width": width, "height": height}, scheme
         self.context = context or browser.new_context(viewport=self.size, color_scheme=scheme, accept_downloads=True)
         self.page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE * 500)
         if not drawn:
             self.page.add_init_script(UNDRAWN)
+        if opened:
+            self.page.add_init_script(OPENED)
         self.url, self.host = url, urlsplit(url).netloc
         self.errors: list[str] = []
         self.foreign: list[str] = []

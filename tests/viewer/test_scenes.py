@@ -22,6 +22,7 @@ from poise.viewer.session.session_state import find_joints_at_limit
 
 CLASSIC = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes", "biped", "feet")
 OTHERS = ("walk_on_hills", "two_methods", "race", "robot_arm", "two_hands", "four_bar", "crowd")
+FIRST = "figure"  # a whole body that stands: nothing is pulled
 PLAYED = ("walk_on_hills",)  # a clip, chains switched off
 
 
@@ -36,13 +37,15 @@ def solved(document, choice=None):
     return downloads.solve_document(shown), document.active_chains
 
 
-def test_the_menu_begins_with_the_classic_ones():
-    assert scenes.names() == (*CLASSIC, *OTHERS)
+def test_the_menu_begins_with_the_figure_and_the_classic_ones():
+    assert scenes.names() == (FIRST, *CLASSIC, *OTHERS)
     for name in scenes.names():
         about = scenes.describe_scene(name)
         assert about.name == name
         assert 2 < len(about.title) < 32
         assert about.text.endswith(".")
+        assert 5 < len(about.hint) < 60
+        assert not about.hint.endswith(".")
     json.dumps([scenes.describe_scene(name)._asdict() for name in scenes.names()])
 
 
@@ -65,7 +68,7 @@ def test_default_targets_are_reached(document, view):
         assert outcome.status == STATUS_NOTHING
         return
     assert outcome.status == Status.reached, outcome.sentence
-    assert outcome.has_moved
+    assert outcome.has_moved == (document.scene_name != FIRST)
     skeleton = document.solver_skeleton
     for place, q in zip(document.character_positions, outcome.q, strict=True):
         pose = poise.Pose(skeleton, q)
@@ -86,7 +89,7 @@ def test_the_start_is_legal(document):
 def test_targets_are_not_where_the_tips_are(document):
     """A scene that opens solved shows nothing."""
     reaching = [chain for chain in document.active_chains if chain.kind in ("position", "place", "direction")]
-    assert document.scene_name in PLAYED or reaching
+    assert document.scene_name in (FIRST, *PLAYED) or reaching
     for chain in reaching:
         way = np.linalg.norm(np.subtract(chain.with_target_at(document.start).position, chain.position))
         assert way > 0.05

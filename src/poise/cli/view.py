@@ -92,7 +92,7 @@ _PAGE_SUFFIXES = (".html", ".htm")
 
 _File = Annotated[
     Path | None,
-    typer.Argument(help="a rig: glTF, VRM, VRMA, BVH, FBX, USD, URDF, MJCF, ASF/AMC; without: the first scene"),
+    typer.Argument(help="a rig: glTF, VRM, VRMA, BVH, FBX, USD, URDF, MJCF, ASF/AMC; without: a figure to pull"),
 ]
 _Scene = Annotated[str | None, typer.Option("--scene", metavar="NAME", help="a demo scene; --list-scenes lists them")]
 _Host = Annotated[

@@ -93,6 +93,7 @@ class Document:
     controls             sliders, buttons and texts of a program
     marks                point marks of a program
     is_driven            whether a program sets the poses: then nothing is solved
+    idles                whether the figure breathes and shifts its weight while nobody touches it
     scene_name           name of the demo scene, or None
     package_folders      folders for meshes of package://, besides the file's own
     """
@@ -121,6 +122,7 @@ class Document:
     controls: tuple[Control, ...] = ()
     marks: tuple[PointCloud, ...] = ()
     is_driven: bool = False
+    idles: bool = False
     scene_name: str | None = None
     package_folders: tuple[Path, ...] = ()
 

@@ -1,7 +1,8 @@
 """Registry of demo scenes, one per file. The file name is the scene's name.
 
-A scene file has a TITLE, a TEXT of one or two sentences, an ORDER in the menu, and `make() -> Document`. It is imported
-when scenes are listed, and its rig is built on demand. Common rigs are in `scene_rigs.py`.
+A scene file has a TITLE, a TEXT of one or two sentences, a HINT (what to try, on the stage), an ORDER in the menu, and
+`make() -> Document`. It is imported when scenes are listed, and its rig is built on demand. Common rigs are in
+`scene_rigs.py`. `scripts/make_scene_pictures.py` draws the picture of the menu.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ class SceneInfo(NamedTuple):
     name: str
     title: str
     text: str
+    hint: str
 
 
 @cache
@@ -33,7 +35,7 @@ def names() -> tuple[str, ...]:
 def describe_scene(name: str) -> SceneInfo:
     """Return name, title and text of a scene. UnknownNameError lists all scenes."""
     module = _load_module(_check_name(name))
-    return SceneInfo(name, module.TITLE, module.TEXT)
+    return SceneInfo(name, module.TITLE, module.TEXT, module.HINT)
 
 
 def build_scene(name: str) -> Document:

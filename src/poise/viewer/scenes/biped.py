@@ -8,6 +8,7 @@ from poise.viewer.scene_rigs import HIPS, load_character
 
 TITLE = "Biped"
 TEXT = "A hand reaches, both feet stay: hips, spine and legs follow. Drag the target to the floor, or out of reach."
+HINT = "Drag the cube to the floor"
 ORDER = 50
 
 _TARGET_POSITION_M, _GAZE_POINT_M = (0.35, 0.6, 0.5), (0.2, 1.0, 2.0)

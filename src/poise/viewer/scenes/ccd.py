@@ -7,6 +7,7 @@ from poise.viewer.scene_rigs import build_arm_scene
 
 TITLE = "CCD"
 TEXT = "An arm of five ball joints reaches the cube: each joint turns in closed form towards it, again and again."
+HINT = "Drag the cube: the arm follows"
 ORDER = 10
 
 

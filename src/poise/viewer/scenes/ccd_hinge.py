@@ -7,6 +7,7 @@ from poise.viewer.scene_rigs import build_arm_scene
 
 TITLE = "CCD + hinge"
 TEXT = "Each joint of the arm turns about one axis only, as far as it likes."
+HINT = "Drag the cube: each joint turns about one axis"
 ORDER = 20
 
 

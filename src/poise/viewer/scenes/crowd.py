@@ -10,6 +10,7 @@ from poise.viewer.scene_rigs import load_character
 
 TITLE = "Crowd"
 TEXT = "Ten humanoids reach for one target, all solved in one call."
+HINT = "Drag the cube: ten figures reach for it"
 ORDER = 100
 
 _CHARACTER_COUNT = 10

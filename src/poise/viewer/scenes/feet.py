@@ -10,6 +10,7 @@ from poise.viewer.scene_rigs import load_character, lower_hips
 
 TITLE = "Feet on the ground"
 TEXT = "Two legs on uneven ground, solved in closed form: slide a foot over the bumps, and its knee follows."
+HINT = "Slide a foot over the ground: its knee follows"
 ORDER = 60
 
 _HIP_DROP_M = 0.18  # [m] lowering of the hips, which lets the legs bend

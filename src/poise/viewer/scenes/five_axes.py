@@ -15,6 +15,7 @@ from poise.viewer.document.document import Document, SolverChoice, build_documen
 
 TITLE = "Five axes, one direction"
 TEXT = "An arm of five hinges: its tool goes to the target and keeps its direction. Turn the target to turn the tool."
+HINT = "Press E and turn the cube: the tool turns along"
 ORDER = 40
 
 _JOINTS = (  # name, offset from the parent [m], axis, range [degrees], angle in the start pose [degrees]

@@ -14,6 +14,7 @@ from poise.viewer.document.document import Document, SolverChoice, build_documen
 
 TITLE = "Four bars"
 TEXT = "A closed loop: the rocker follows, and the coupler stays tied to it. Drag the target round, or out of reach."
+HINT = "Drag the cube: the loop stays closed"
 ORDER = 94
 
 _CRANK_M, _COUPLER_M, _ROCKER_M, _GROUND_M = 0.2, 0.4, 0.35, 0.45

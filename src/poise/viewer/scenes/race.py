@@ -10,6 +10,7 @@ TITLE = "Race of methods"
 TEXT = (
     "Six methods bend the same rope, iteration by iteration: drag the target, then press Space to see the race again."
 )
+HINT = "Drag the cube: each method shows its iterations"
 ORDER = 85
 
 _RACED_SOLVERS = (

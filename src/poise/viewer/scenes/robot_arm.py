@@ -9,6 +9,7 @@ from poise.viewer.document.document import Document, SolverChoice, build_documen
 
 TITLE = "Robot arm"
 TEXT = "Six hinges with ranges, read from a URDF file: the tool goes to the place and rotation of the target."
+HINT = "Drag the cube, then press E and turn it"
 ORDER = 90
 
 _TARGET_POSITION_M = (0.3, -0.35, 0.25)

@@ -16,6 +16,7 @@ from poise.viewer.scene_rigs import load_character
 
 TITLE = "Two hands"
 TEXT = "The left hand is held beside the right one, wherever that goes. It may slide along the box and turn about it."
+HINT = "Drag the right hand: the left one stays at the box"
 ORDER = 92
 
 _HAND_X_M, _HAND_YZ_M = 0.2, (1.15, 0.38)

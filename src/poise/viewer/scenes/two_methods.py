@@ -8,6 +8,7 @@ from poise.viewer.scene_rigs import build_rope
 
 TITLE = "Two methods"
 TEXT = "The same rope twice, CCD on the left and FABRIK on the right, for one target: drag it and compare the curves."
+HINT = "Drag the cube: one rope, two methods"
 ORDER = 80
 
 _TARGET_POSITION_M = (0.7, 1.1, 0.15)

@@ -8,6 +8,7 @@ from poise.viewer.document.document import Document, build_document
 
 TITLE = "Walk on hills"
 TEXT = "A walk that was made on a flat floor, its feet planted on hills. Play it, change the ground, switch Plant off."
+HINT = "Choose another ground below, or switch plant feet off"
 ORDER = 70
 
 

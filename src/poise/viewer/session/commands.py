@@ -329,6 +329,14 @@ def greet_page(session: Session, args: dict[str, Any]) -> None:
     session.pose_state.mark_dirty()
 
 
+def let_idle(session: Session, args: dict[str, Any]) -> None:
+    """Let the figure breathe and shift its weight, or stop it.
+
+    Only scenes with such a figure do so. The page asks when nobody has touched anything for some seconds.
+    """
+    session.pose_state.let_idle(is_on=protocol.read_bool(args, "on"))
+
+
 def select_joint(session: Session, args: dict[str, Any]) -> None:
     """Select a joint for detailed answers, or none with null."""
     joint = protocol.read_optional_text(args, "joint")
@@ -526,7 +534,8 @@ def show_pose(session: Session, args: dict[str, Any]) -> None:
 
 
 COMMANDS: dict[str, Callable[[Session, dict[str, Any]], None]] = {
-    "select": select_joint, "watch": watch_curve, "step": run_step, "reset": reset_pose, "keep_start": set_start_pose,
+    "idle": let_idle, "select": select_joint, "watch": watch_curve, "step": run_step, "reset": reset_pose,
+    "keep_start": set_start_pose,
     "play": switch_playing, "seek": seek_clip,
     "race": open_race, "race_play": play_race, "race_seek": seek_race, "race_step": step_race,
     "race_speed": set_race_speed,

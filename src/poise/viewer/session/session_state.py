@@ -40,6 +40,7 @@ from poise.viewer.document.contact_intervals import list_contacts
 from poise.viewer.document.document import AUTO_SOLVER, MAX_VIEWS, Document
 from poise.viewer.document.playhead import Playhead
 from poise.viewer.document.terrain import TERRAIN_CHOICES
+from poise.viewer.idle_motion import IdleFigure, can_idle, resume_idle
 from poise.viewer.rig_message import find_row_width, pack_frame_rows
 from poise.viewer.session.race import LiveRecord, RaceClock
 from poise.viewer.session.uploads import MAX_UPLOAD_BYTES
@@ -239,8 +240,13 @@ def build_state(
         "plant": document.plants_feet, "terrain": document.terrain_spec, "contacts": list_contacts(playhead.clip),
         "handles": [dataclasses.asdict(handle) for handle in document.handles],
         "controls": [dataclasses.asdict(control) for control in document.controls],
-        "driven": document.is_driven, "undo": undo, "redo": redo,
+        "driven": document.is_driven, "idles": document.idles, "hint": _find_hint(document), "undo": undo, "redo": redo,
     }  # fmt: skip
+
+
+def _find_hint(document: Document) -> str | None:
+    """Find the hint of a demo scene."""
+    return None if document.scene_name is None else scenes.describe_scene(document.scene_name).hint
 
 
 def describe_chain(document: Document, chain: TargetedChain) -> dict[str, Any]:
@@ -371,6 +377,7 @@ def describe_joint(pose: Pose, joint: str) -> dict[str, Any]:
 
 
 _FRAME_INTERVAL_S = 1 / 60  # [s] between frames of playing and iterating
+_IDLE_INTERVAL_S = 1 / 30  # [s] between frames of a figure that moves by itself
 _ANSWER_INTERVAL_S = 1 / 12  # [s] between answers (sentences and curves)
 _MAX_CLIP_STEP_S = 0.25  # [s] largest time step of a clip: no jump after the page was asleep
 _NO_CHAIN_SENTENCE = "no chain is switched on: add one by its root and tip"
@@ -440,6 +447,8 @@ class PoseState:
         self._view_solvers: dict[int, _CachedSolver] = {}
         self._compiled_kinds: set[object] = set()
         self._is_dirty, self._is_frame_pending = True, False
+        self._idle: IdleFigure | None = None
+        self._wants_idle = False  # the page lets the figure move by itself
         self._is_converged = self._has_restored_outcomes = self._starts_over = False
         self._answer_time, self._is_answer_pending = 0.0, True
         self._frame_time = 0.0
@@ -498,6 +507,7 @@ class PoseState:
             True,
         )
         self._curves = _make_empty_curves()
+        self._wants_idle = False
 
     def start_over(self) -> None:
         """Start the next solve from the start pose. This shows the effect of another method."""
@@ -507,6 +517,15 @@ class PoseState:
     def request_frame(self) -> None:
         """Request a frame without a new solve."""
         self._is_frame_pending = True
+
+    def let_idle(self, *, is_on: bool) -> None:
+        """Let the figure move by itself, or stop it. The next change stops it as well."""
+        self._wants_idle = is_on
+
+    @property
+    def is_idling(self) -> bool:
+        """Whether the figure moves by itself. The last change is shown then."""
+        return self._wants_idle and not self._is_dirty and can_idle(self.document)
 
     def request_answer(self) -> None:
         """Request a new answer without a new solve."""
@@ -528,12 +547,17 @@ class PoseState:
     def _is_running(self) -> bool:
         """Whether poses change without user input."""
         is_iterating = self.document.pace == "iterate" and not self._is_converged and not self.document.is_driven
-        return self.playhead.is_playing or is_iterating or (self._is_race and self.race.is_playing)
+        is_racing = self._is_race and self.race.is_playing
+        return self.playhead.is_playing or is_iterating or is_racing or self.is_idling
 
     @property
     def _is_race(self) -> bool:
         """Whether the iterations of each solve are shown."""
         return self.document.pace == "race" and not self.document.is_driven
+
+    @property
+    def _frame_interval_s(self) -> float:
+        return _IDLE_INTERVAL_S if self.is_idling else _FRAME_INTERVAL_S
 
     def is_due(self) -> bool:
         """Return whether a pose must be computed now."""
@@ -541,7 +565,7 @@ class PoseState:
             self._is_dirty
             or self._is_frame_pending
             or self.pending_steps > 0
-            or (self._is_running and time.perf_counter() - self._frame_time >= _FRAME_INTERVAL_S)
+            or (self._is_running and time.perf_counter() - self._frame_time >= self._frame_interval_s)
         )
 
     def is_answer_due(self) -> bool:
@@ -558,7 +582,7 @@ class PoseState:
         if can_send and (self._is_dirty or self._is_frame_pending or self.pending_steps):
             return 0.0
         if can_send and self._is_running:
-            pauses.append(self._frame_time + _FRAME_INTERVAL_S - current_time)
+            pauses.append(self._frame_time + self._frame_interval_s - current_time)
         if self._is_answer_pending and not self._is_dirty:
             pauses.append(self._answer_time + _ANSWER_INTERVAL_S - current_time)
         return max(min(pauses), 0.0) if pauses else None
@@ -576,6 +600,10 @@ class PoseState:
         """
         current_time = time.perf_counter()
         time_step = min(current_time - self._frame_time, _MAX_CLIP_STEP_S)
+        if self.is_idling:
+            self._frame_time, self._is_frame_pending = current_time, False
+            self._move_by_itself(time_step)
+            return list
         self.playhead.advance(time_step)
         is_dirty, self._frame_time, self._is_dirty = self._is_dirty, current_time, False
         self._is_frame_pending = False
@@ -593,6 +621,8 @@ class PoseState:
         if self.document.is_driven:
             self.pending_steps = 0
             return self._build_frame([self._find_program_pose()])
+        if not outcomes and self.is_idling:
+            return self.build_still_frame()
         for view, outcome in enumerate(outcomes):
             self._store_outcome(view, outcome)
         if self._is_race:
@@ -600,6 +630,11 @@ class PoseState:
         self.pending_steps, self._is_answer_pending, self._starts_over = max(self.pending_steps - 1, 0), True, False
         self._is_converged = all(self._is_view_converged(view) for view in range(self.document.view_count))
         return self.build_still_frame()
+
+    def _move_by_itself(self, time_step: float) -> None:
+        """Move the idle figure on."""
+        self._idle = resume_idle(self._idle, self.document, self.build_view_pose(0)).advance(time_step)
+        self.displayed_q = (self._idle.q[None], *self.displayed_q[1:])
 
     def cancel_frame(self) -> PoseFrame:
         """Cancel the running solve and keep the displayed poses."""

@@ -10,6 +10,7 @@ import { sessionOver } from "poise/notices/session_over.js";
 import { fillPanels } from "poise/panels/panels.js";
 import { Drags, perSecond } from "poise/protocol/drags.js";
 import { parseFrame } from "poise/protocol/frames.js";
+import { letIdle } from "poise/protocol/idle.js";
 import { Connection } from "poise/protocol/socket.js";
 import { Views } from "poise/stage/views.js";
 import { keepSettings } from "poise/state/settings.js";
@@ -58,6 +59,8 @@ class Page {
     listenToKeys(this.commands);
     letGo();
     keepChanges(this.store);
+    letIdle(this);
+    this.store.on("shown", () => document.body.classList.remove("unfilled"));
   }
 
   receive(message) {

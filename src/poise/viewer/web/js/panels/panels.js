@@ -1,12 +1,13 @@
 /** Where each panel stands on the page. */
 
+import { hint } from "poise/notices/hint.js";
 import { chainsPanel } from "poise/panels/chains.js";
 import { Chart } from "poise/panels/chart.js";
 import { LimitsPanel } from "poise/panels/limits_panel.js";
 import { Outliner } from "poise/panels/outliner.js";
 import { racePanel } from "poise/panels/race_panel.js";
 import { scriptPanel } from "poise/panels/script_panel.js";
-import { closeDrawersBeside, closeSidesInFrame, edges } from "poise/panels/sides.js";
+import { closeDrawersBeside, edges, keepSidesClosed } from "poise/panels/sides.js";
 import { solverPanel } from "poise/panels/solver_panel.js";
 import { targetPanel } from "poise/panels/target_panel.js";
 import { fillToolbar } from "poise/panels/toolbar.js";
@@ -37,9 +38,9 @@ export function fillPanels(page, at) {
     panel("Convergence", "convergence", new Chart(store, page.send).whole),
   );
   fillTimeline(at("timeline"), page, commands);
-  document.body.append(...edges(store));
+  document.body.append(...edges(store), hint(store));
   closeDrawersBeside();
-  closeSidesInFrame();
+  keepSidesClosed(store);
 }
 
 /** A panel that its title folds. */

@@ -12,12 +12,13 @@ const SIDES = ["left", "right"];
 /**
  * A button that opens and closes a side; in a narrow window the sides lie over the view and start closed.
  *
+ * @param {import("poise/state/store.js").Store} store
  * @param {"left"|"right"} side
  * @param {string} what is in it
  * @returns {HTMLButtonElement}
  */
-export function drawer(side, what) {
-  const button = toolButton(`panel-${side}`, side, `${what}: show or hide`, () => toggle(side));
+export function drawer(store, side, what) {
+  const button = toolButton(`panel-${side}`, side, `${what}: show or hide`, () => toggle(store, side));
   button.classList.add("drawer-button");
   button.setAttribute("aria-controls", side);
   new MutationObserver(() => say(button, side)).observe(document.body, { attributeFilter: ["class"] });
@@ -35,9 +36,9 @@ function say(button, side) {
   button.setAttribute("aria-expanded", String(isOpen(side)));
 }
 
-function toggle(side) {
+function toggle(store, side) {
   if (!matchMedia(NARROW).matches) {
-    document.body.classList.toggle(`closed-${side}`);
+    store.set("closed", { ...store.get("closed"), [side]: isOpen(side) });
     return;
   }
   const open = !isOpen(side);
@@ -45,9 +46,11 @@ function toggle(side) {
   if (open) document.body.classList.add(`open-${side}`);
 }
 
-/** In a frame, as in the cell of a notebook, the view has all the room at first. */
-export function closeSidesInFrame() {
-  if (window.self !== window.top) document.body.classList.add(...SIDES.map((side) => `closed-${side}`));
+/** Sides are as they were left. @param {import("poise/state/store.js").Store} store */
+export function keepSidesClosed(store) {
+  store.on("closed", (closed) => {
+    for (const side of SIDES) document.body.classList.toggle(`closed-${side}`, closed[side] === true);
+  });
 }
 
 /** @returns {boolean} whether one lay over the view */

@@ -126,7 +126,7 @@ function followBox(change) {
 }
 
 function title(store, chain) {
-  if (!chain) return ["No chain: add one on the left."];
+  if (!chain) return [store.get("state")?.scope === "body" ? "Nothing is pulled." : "No chain: add one on the left."];
   const index = store.get("state").chains.indexOf(chain);
   const dot = element("span", { class: "chain-dot" });
   dot.style.backgroundColor = chainColour(index);

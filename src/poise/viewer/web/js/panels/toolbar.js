@@ -32,7 +32,7 @@ const FORMATS = {
 export function fillToolbar(place, page, commands) {
   const { store } = page;
   place.append(
-    drawer("left", "Rig, chains and limits"),
+    drawer(store, "left", "Rig, chains and limits"),
     element("span", { class: "mark", title: "Poise" }, "Poise"),
     openMenu(page),
     sceneMenu(store, page.send),
@@ -54,7 +54,7 @@ export function fillToolbar(place, page, commands) {
     busyIndicator(store),
     themeButton(store, commands.theme),
     toolButton("help", "help", "Keys and mouse (H or ?)", commands.help),
-    drawer("right", "Solver, target and convergence"),
+    drawer(store, "right", "Solver, target and convergence"),
   );
 }
 

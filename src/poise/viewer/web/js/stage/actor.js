@@ -56,6 +56,7 @@ export class Actor {
     this.moving = new Set(); // rows of the chains' joints
     this.hit = new Set(); // rows at an end of their limits
     this.show = { ...SHOW };
+    this.resting = false; // a whole body of which nothing is pulled
     this.compared = true; // whether there is something to see beside the start pose
     stage.world.add(this.skin.group);
     stage.world.add(this.ghost.group); // behind the skin, not over it
@@ -93,7 +94,7 @@ export class Actor {
     this.show = show;
     this.bones.group.visible = show.bones;
     this.ghost.group.visible = show.ghost && this.compared;
-    this.limits.group.visible = show.limits;
+    this._showLimits();
     this.ranges.group.visible = show.ranges;
     this.loops.group.visible = show.loops;
     this.trail.group.visible = show.trail;
@@ -101,6 +102,11 @@ export class Actor {
     this.skin.setOpacity(show.skin ? show.skinOpacity : 0);
     (show.through ? this.stage.front : this.stage.world).add(this.bones.group); // over the skin, or inside of it
     if (this.figure.ready) this.axes.update();
+  }
+
+  /** Limits of a whole body are seen while a part is pulled, or a bone is selected. */
+  _showLimits() {
+    this.limits.group.visible = this.show.limits && (!this.resting || this.selected >= 0);
   }
 
   /** @param {object} state the message @param {import("three").Vector3} up */
@@ -113,11 +119,20 @@ export class Actor {
     this.trail.setTips(chains.map(({ tip }) => tip));
     this.compared = chains.length > 0 || !state.clip; // a clip alone has no start pose that it comes from
     this.ghost.group.visible = this.show.ghost && this.compared;
+    this.resting = state.scope === "body" && !state.pulled && !state.clip;
+    this._showLimits();
     this.limits.set(state.outlines ?? {}, state.limits ?? {});
     if (this.figure.ready) this.limits.update();
     this.handles.set(wantedIn(state, up), state.serial, up);
     this.poles.set(state.chains ?? []);
     this.ranges.set(state.chains ?? []);
+    this.paintBones();
+  }
+
+  /** @param {string|null} joint */
+  select(joint) {
+    this.selected = this.figure.rows.get(joint) ?? -1;
+    this._showLimits();
     this.paintBones();
   }
 

@@ -37,11 +37,17 @@ export function caption(store, slot) {
     status,
     without,
   );
+  /** A figure that waits for its first pull has nothing to say. */
+  const hide = () => {
+    const { driven, idles } = store.get("state") ?? {};
+    whole.hidden = driven || (idles && store.get("hinted") === true);
+  };
   const ofState = store.on("state", (state) => {
     whole.classList.toggle("alone", state.views === 1);
     method.textContent = title(store, state.solvers[slot]?.name);
-    whole.hidden = state.driven;
+    hide();
   });
+  const ofHint = store.on("hinted", hide);
   const ofAnswer = store.on("answer", (answer) => {
     const view = answer.views[slot];
     if (!view) return;
@@ -54,7 +60,7 @@ export function caption(store, slot) {
     without.title = view.left_out?.map(({ chain, reason }) => `${chain}: ${reason}`).join("\n") ?? "";
   });
   const ofFigures = showFigures(store, slot, figures, left);
-  return { whole, forget: () => [ofState, ofAnswer, ofFigures].forEach((each) => each()) };
+  return { whole, forget: () => [ofState, ofHint, ofAnswer, ofFigures].forEach((each) => each()) };
 }
 
 function title(store, name) {

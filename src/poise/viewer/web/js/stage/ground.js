@@ -1,5 +1,6 @@
 /** What is underfoot: a grid that fades into the distance, the shadow on it, and the terrain of a scene. */
 
+import { SoftShadow } from "poise/stage/soft_shadow.js";
 import {
   Color,
   DoubleSide,
@@ -61,6 +62,7 @@ export class Ground {
     this.shade.renderOrder = -1;
     this.grid.renderOrder = -2;
     this.plane.add(this.grid, this.shade);
+    this.soft = new SoftShadow(this.plane);
     this.stage.scene.add(this.plane);
     this.stage.world.add(this.group);
     this.up = "y";
@@ -76,6 +78,7 @@ export class Ground {
     this.grid.material.uniforms.major.value = new Color(palette.gridMajor);
     this.material.color.setHex(palette.terrain);
     this.shade.material.opacity = palette.shadow;
+    this.soft.setPalette(palette);
   }
 
   /** A new figure: its size, and which way is up. @param {"x"|"y"|"z"} up */
@@ -113,6 +116,7 @@ export class Ground {
   _apply() {
     this.grid.visible = this._show.grid && this.terrain === null; // a terrain has lines of its own: its shape
     this.shade.visible = this._show.shadows && this.terrain === null;
+    this.soft.mesh.visible = this.terrain === null;
   }
 
   /** @param {ArrayBuffer|null} glb in world coordinates */
@@ -147,6 +151,7 @@ export class Ground {
       mesh.material.dispose();
     }
     this.material.dispose();
+    this.soft.dispose();
   }
 }
 

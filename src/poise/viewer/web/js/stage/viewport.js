@@ -10,11 +10,13 @@ import { Actor, SHOW } from "poise/stage/actor.js";
 import { Camera } from "poise/stage/camera.js";
 import { Clouds } from "poise/stage/clouds.js";
 import { Ground } from "poise/stage/ground.js";
+import { HintRing } from "poise/stage/hint_ring.js";
 import { NameLabel } from "poise/stage/name_label.js";
 import { PALETTES } from "poise/stage/palette.js";
 import { shine, useShadows } from "poise/stage/shadow.js";
 import { Stage } from "poise/stage/stage.js";
 import { opposite, ViewCube } from "poise/stage/view_cube.js";
+
 import { Quaternion, Vector3 } from "three";
 
 const AROUND = 1.7; // of the distance, so that what is selected is seen where it belongs
@@ -54,6 +56,7 @@ export class Viewport {
     this.ground = new Ground(this.stage);
     this.label = new NameLabel(container);
     this.cube = told.slot === 0 ? new ViewCube(container, (side) => this.lookFrom(side)) : null;
+    this.ring = told.slot === 0 ? new HintRing(container) : null;
     this.bone = new BoneTurn(this);
     this.clouds = new Clouds(this.stage);
     this.limitHandles = new LimitHandles(this);
@@ -258,9 +261,8 @@ export class Viewport {
   /** @param {string|null} joint */
   setSelected(joint) {
     if (!this.actor) return;
-    this.actor.selected = this.actor.figure.rows.get(joint) ?? -1;
+    this.actor.select(joint);
     this.limitHandles.select(joint);
-    this.actor.paintBones();
     this.stage.invalidate();
   }
 
@@ -271,6 +273,12 @@ export class Viewport {
     useShadows(this.stage, this.show.shadows);
     this.actor?.setShow(this.show);
     this.limitHandles.update();
+    this.stage.invalidate();
+  }
+
+  /** Show where to pull first, or no more. @param {boolean} on */
+  setHinted(on) {
+    if (this.ring) this.ring.on = on;
     this.stage.invalidate();
   }
 
@@ -371,6 +379,8 @@ export class Viewport {
     this.view.fitPlanes();
     this.view.refresh();
     this.cube?.turn(this.camera);
+    this.ring?.follow(this);
+    this.ground.soft.follow(this.actor?.figure);
     shine(this.stage, this.view, this.actor);
     this.ground.follow(this.view.controls.target, this.camera.position.distanceTo(this.view.controls.target));
     if (!this.actor) return;
@@ -386,6 +396,7 @@ export class Viewport {
       this.grab,
       this.label,
       this.cube,
+      this.ring,
       this.limitHandles,
       this.clouds,
       this.gizmo,

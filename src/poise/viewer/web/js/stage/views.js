@@ -47,6 +47,7 @@ export class Views {
       "connection",
       (status) => status === "open" && this.each(({ viewport }) => viewport.actor?.handles.forgetHeld()),
     );
+    store.on("hinted", (on) => this.each(({ viewport }) => viewport.setHinted(on)));
     store.on("theme", (theme) => this.each(({ viewport }) => viewport.setTheme(theme)));
     new ResizeObserver(() => this.resize()).observe(place);
   }
@@ -147,6 +148,7 @@ export class Views {
     viewport.setShow(store.get("show"));
     this.setGizmo(view);
     viewport.clouds.set(store.get("marks")?.marks ?? []);
+    viewport.setHinted(store.get("hinted") === true);
     if (terrain) viewport.setTerrain(terrain.message, terrain.asset);
     if (store.get("model")) this.load(view, store.get("model"));
     else view.loading = true;

@@ -1,7 +1,7 @@
 /** What a person likes to see, kept from one visit to the next: theme, gizmo, what is shown, sides, what is folded. */
 
 const STORED = "poise-settings";
-const KEPT = ["show", "gizmo", "space", "sides", "options", "themeChoice"]; // topics
+const KEPT = ["show", "gizmo", "space", "sides", "closed", "options", "themeChoice"]; // topics
 const TALL = 850; // [px] a window in which the options of a solver have room
 
 /** What is drawn at first; `through` draws the bones over the skin. Shadows: as the graphics can. */
@@ -20,6 +20,9 @@ export const SHOWN_AT_FIRST = {
   skinOpacity: 1,
 };
 
+/** Sides that nobody has opened yet; in a frame, as in the cell of a notebook, the view has all the room at first. */
+const CLOSED_AT_FIRST = { left: true, right: true };
+
 /**
  * Put the settings into the store, keep them when they change, and follow the system where the theme is "auto".
  *
@@ -27,10 +30,12 @@ export const SHOWN_AT_FIRST = {
  */
 export function keepSettings(store) {
   const kept = read();
+  const framed = window.self !== window.top;
   store.set("show", { ...SHOWN_AT_FIRST, ...kept.show });
   store.set("gizmo", kept.gizmo === "turn" ? "turn" : "move");
   store.set("space", kept.space === "local" ? "local" : "world");
   store.set("sides", { ...kept.sides });
+  store.set("closed", { ...CLOSED_AT_FIRST, ...(framed ? {} : kept.closed) });
   store.set("options", kept.options ?? innerHeight >= TALL);
   store.set("themeChoice", ["dark", "light"].includes(kept.themeChoice) ? kept.themeChoice : "auto");
   const dark = matchMedia("(prefers-color-scheme: dark)");

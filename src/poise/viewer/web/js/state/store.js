@@ -6,7 +6,8 @@
  * selected (joint name), active (chain id), picking ({what, take}), show, gizmo ("move" | "turn"), space
  * ("world" | "local"), holds ({turns, why}: whether what the gizmo has can be turned), turning (whether the gizmo
  * is on the selected bone), keying (whether what is turned is keyed into the clip), asked (the time that was asked
- * for and is not shown yet), sides (widths), options (whether a solver's options are unfolded), theme ("dark" | "light").
+ * for and is not shown yet), sides (widths), closed (sides), hinted (whether the
+ * stage says what to try), options (whether a solver's options are unfolded), theme ("dark" | "light").
  */
 export class Store {
   constructor() {

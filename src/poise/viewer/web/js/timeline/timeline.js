@@ -59,6 +59,7 @@ export function fillTimeline(place, page, commands) {
     plant.checked = state.plant;
     plant.disabled = !state.clip;
     place.classList.toggle("still", !state.clip);
+    place.classList.toggle("unused", !state.clips.length && state.terrain === null);
   });
 }
 

@@ -1,0 +1,32 @@
+/** One line on the stage: what to try in this scene. It goes when somebody has done something. */
+
+import { element } from "poise/widgets/element.js";
+
+/**
+ * The line; `hinted` in the store says whether it is seen.
+ * @param {import("poise/state/store.js").Store} store
+ * @returns {HTMLElement}
+ */
+export function hint(store) {
+  const line = element("p", { class: "stage-hint", role: "status", "data-testid": "hint", hidden: true });
+  let scene = null;
+  let step = null; // that would be undone when the scene had just opened
+  let done = false;
+  const show = () => {
+    const state = store.get("state");
+    if (!state) return;
+    if (state.scene !== scene) [scene, step, done] = [state.scene, state.undo, false];
+    done ||= state.undo !== step;
+    const drawn = store.get("shown") !== null && store.get("shown") === store.get("model")?.message.id;
+    const open = Boolean(state.hint) && drawn && !done;
+    line.textContent = open ? state.hint : "";
+    line.hidden = !open;
+    if (store.get("hinted") !== open) store.set("hinted", open);
+  };
+  store.on(["state", "shown"], show);
+  store.on("dragged", () => {
+    done = true;
+    show();
+  });
+  return line;
+}

@@ -1,0 +1,30 @@
+/** A ring about a hand, for somebody who has pulled nothing yet. */
+
+const ROLES = ["leftHand", "rightHand"];
+
+export class HintRing {
+  /** @param {HTMLElement} container */
+  constructor(container) {
+    this.element = document.createElement("div");
+    this.element.className = "hint-ring";
+    this.element.setAttribute("aria-hidden", "true");
+    this.element.hidden = true;
+    container.append(this.element);
+    this.on = false;
+  }
+
+  /** Put it about the hand; called before each drawing. @param {import("poise/stage/viewport.js").Viewport} viewport */
+  follow({ actor, state, view }) {
+    const figure = actor?.figure;
+    const row = figure?.joints.findIndex(({ role }) => ROLES.includes(role)) ?? -1;
+    this.element.hidden = !(this.on && figure?.ready && state?.scope === "body" && row >= 0);
+    if (this.element.hidden) return;
+    const [from, to] = [view.project(figure.position(row)), view.project(figure.tail(row))];
+    const [x, y] = [0, 1].map((k) => (from[k] + to[k]) / 2);
+    this.element.style.transform = `translate(${x}px, ${y}px)`;
+  }
+
+  dispose() {
+    this.element.remove();
+  }
+}
