@@ -204,6 +204,29 @@ def test_limits_and_the_start_are_chosen_in_a_file(body):
     assert body.get("window.poise.solving.poser.pulled") is None
 
 
+def test_a_pull_begins_at_the_frame_of_the_clip_that_is_shown(chromium, tmp_path):
+    rig = poise.load(samples.path("humanoid.glb"))
+    path = tmp_path / "clip.html"
+    path.write_bytes(build_document_page(build_document(rig, clip_name=rig.clips[0].name)))
+    with contextlib.closing(Tab(chromium, path.as_uri())) as page:
+        page.page.goto(path.as_uri())
+        page.until("window.poise?.solving && window.poise.shown > 3")
+        page.page.keyboard.press("Space")
+        page.until("!window.poise.playing")
+        drawn = (
+            "(joint) => window.poise.viewport.actor.figure.position(window.poise.viewport.actor.figure.rows.get(joint))"
+        )
+        feet = {foot: np.array(page.get(drawn, foot)) for foot in ("LeftFoot", "RightFoot")}
+        shown = page.get("window.poise.shown")
+        assert pull(page, "RightHand", 10, -10) < LIMIT_MM
+        for foot, stood in feet.items():
+            assert np.linalg.norm(place(page, foot) - stood) < 1e-3
+        assert page.get("window.poise.shown") == shown
+        page.page.keyboard.press("Space")
+        page.until(f"window.poise.playing && window.poise.shown !== {shown}")
+        assert page.foreign == []
+
+
 def test_a_file_of_a_body_is_small():
     rig = poise.load(samples.path("humanoid.glb"))
     assert len(build_document_page(build_document(rig))) < 2_500_000

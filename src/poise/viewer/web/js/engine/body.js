@@ -67,7 +67,7 @@ export class Body {
 
   /** The start pose, with its pins; nothing is pulled. */
   reset() {
-    this.q = Float64Array.from(this.solver.tree.start);
+    this.#startFrom(this.solver.tree.start);
     this.pulled = null;
     this.pins = new Map(this.packed.pins.map((joint) => [joint, { enabled: true, ...this.placeOf(joint) }]));
     this.answer = { status: "nothing", iterations: 0, milliseconds: 0, left: null, curve: [] };
@@ -79,9 +79,16 @@ export class Body {
     const { nq } = this.solver;
     const at = this.numbers.byteOffset + offset + 4 * nq * i;
     if (nq * (i + 1) > count) return;
-    this.q = Float64Array.from(new Float32Array(this.numbers.buffer.slice(at, at + 4 * nq)));
+    this.#startFrom(new Float32Array(this.numbers.buffer.slice(at, at + 4 * nq)));
     this.pulled = null;
     for (const [joint, pin] of this.pins) this.pins.set(joint, { ...pin, ...this.placeOf(joint) });
+  }
+
+  /** A pose to start from, which is preferred. */
+  #startFrom(q) {
+    this.q = Float64Array.from(q);
+    this.rest = Float64Array.from(q);
+    for (const solver of this.solvers.values()) solver.key = null; // what it prefers is another pose now
   }
 
   /** What the page cannot do. */
@@ -92,7 +99,7 @@ export class Body {
   /** @param {string} mode limits or none */
   setMode(mode) {
     this.mode = mode;
-    this.q = Float64Array.from(this.solver.tree.start); // the last pose may be beyond limits
+    this.#startFrom(this.solver.tree.start); // the last pose may be beyond limits
     this.solve();
   }
 
@@ -180,7 +187,7 @@ export class Body {
     const { solver } = this;
     const key = JSON.stringify([this.mode, this.restPull, goals]);
     if (solver.key === key) return;
-    const rest = this.restPull ? { preferred: solver.tree.start, preference: REST_PULL } : {};
+    const rest = this.restPull ? { preferred: this.rest, preference: REST_PULL } : {};
     solver.setGoals(goals, rest);
     solver.key = key;
   }
