@@ -1,4 +1,6 @@
-"""Build the files bundled in src/poise/io/samples from first principles: `python scripts/make_samples.py [--check]`.
+"""Build the bundled files from first principles: `python scripts/make_samples.py [--check]`.
+
+They are those of src/poise/io/samples, and the viewer's figure.
 
 With --check nothing is written; the exit code says whether the shipped files equal freshly made ones.
 """
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import sample_arm
@@ -21,13 +24,19 @@ MAKERS = {
     "arm.urdf": sample_arm.urdf,
     "hills.npz": sample_hills.npz,
 }
+VIEWER_FOLDER = Path(__file__).parent.parent / "src" / "poise" / "viewer" / "scenes"
+VIEWER_MAKERS = {"figure.glb": sample_files.figure, "figure.ik.toml": sample_files.sidecar}
 
 
-def differing(folder: Path) -> list[str]:
-    """Names of the files in the folder that are missing or differ from freshly made ones."""
-    return [
-        name for name, make in MAKERS.items() if not (folder / name).is_file() or (folder / name).read_bytes() != make()
-    ]
+def _list_files(folder: Path) -> list[tuple[Path, Callable[[], bytes]]]:
+    """Every file, with what makes it."""
+    samples = [(folder / name, make) for name, make in MAKERS.items()]
+    return [*samples, *((VIEWER_FOLDER / name, make) for name, make in VIEWER_MAKERS.items())]
+
+
+def differing(folder: Path) -> list[Path]:
+    """Files that are missing or differ from freshly made ones."""
+    return [path for path, make in _list_files(folder) if not path.is_file() or path.read_bytes() != make()]
 
 
 def main() -> int:
@@ -38,13 +47,13 @@ def main() -> int:
     options = parser.parse_args()
     if options.check:
         wrong = differing(options.folder)
-        for name in wrong:
-            print(f"{options.folder / name}: differs from what scripts/make_samples.py makes; run it without --check")
+        for path in wrong:
+            print(f"{path}: differs from what scripts/make_samples.py makes; run it without --check")
         return 1 if wrong else 0
-    for name, make in MAKERS.items():
+    for path, make in _list_files(options.folder):
         data = make()
-        (options.folder / name).write_bytes(data)
-        print(f"{options.folder / name}: {len(data)} bytes")
+        path.write_bytes(data)
+        print(f"{path}: {len(data)} bytes")
     return 0
 
 

@@ -11,13 +11,14 @@ import struct
 from typing import Any
 
 import numpy as np
+from figure_mesh import skin, texture
 from sample_figure import FPS, FRAMES, NAMES, OFFSETS, PARENTS, POSITIONS, ROW, Floats, end_of, walk
 from sample_mesh import humanoid
 
 from poise.maths import rotations
 
 _FLOAT, _BYTE, _SHORT = 5126, 5121, 5123
-_SHAPES = {(): "SCALAR", (3,): "VEC3", (4,): "VEC4", (4, 4): "MAT4"}
+_SHAPES = {(): "SCALAR", (2,): "VEC2", (3,): "VEC3", (4,): "VEC4", (4, 4): "MAT4"}
 _VERTICES, _INDICES = 34962, 34963
 
 
@@ -28,6 +29,12 @@ class _Buffer:
         self.data = bytearray()
         self.views: list[dict[str, Any]] = []
         self.accessors: list[dict[str, Any]] = []
+
+    def add_image(self, contents: bytes) -> int:
+        """Store an image and return the index of its view."""
+        self.views.append({"buffer": 0, "byteOffset": len(self.data), "byteLength": len(contents)})
+        self.data += contents + bytes(-len(contents) % 4)
+        return len(self.views) - 1
 
     def add(self, array: Any, *, target: int | None = None, bounds: bool = False, normalised: bool = False) -> int:
         """Store an array and return the index of its accessor."""
@@ -71,6 +78,45 @@ def glb() -> bytes:
         "bufferViews": buffer.views,
         "buffers": [{"byteLength": len(buffer.data)}],
     }  # fmt: skip
+    return _pack(document, buffer)
+
+
+def figure() -> bytes:
+    """Make the viewer's figure: the same bones in clothes, at rest."""
+    buffer = _Buffer()
+    mesh = skin()
+    attributes = {
+        "POSITION": buffer.add(np.round(mesh.positions, 4), target=_VERTICES, bounds=True),
+        "NORMAL": buffer.add(np.round(mesh.normals, 2), target=_VERTICES),
+        "TEXCOORD_0": buffer.add(np.round(mesh.uv, 3), target=_VERTICES),
+        "JOINTS_0": buffer.add(mesh.joints, target=_VERTICES),
+        "WEIGHTS_0": buffer.add(mesh.weights, target=_VERTICES, normalised=True),
+    }
+    primitive = {
+        "attributes": attributes, "indices": buffer.add(mesh.triangles.ravel(), target=_INDICES), "material": 0
+    }  # fmt: skip
+    document = {
+        "asset": {"version": "2.0", "generator": "poise: scripts/make_samples.py"},
+        "scene": 0,
+        "scenes": [{"name": "Scene", "nodes": [0, len(NAMES)]}],
+        "nodes": [*_nodes(), {"name": "Body", "mesh": 0, "skin": 0}],
+        "meshes": [{"name": "Body", "primitives": [primitive]}],
+        "materials": [{"name": "Clothes", "pbrMetallicRoughness": {
+            "baseColorTexture": {"index": 0}, "metallicFactor": 0.0, "roughnessFactor": 0.9}}],
+        "textures": [{"source": 0, "sampler": 0}],
+        "samplers": [{"magFilter": 9729, "minFilter": 9987, "wrapS": 33071, "wrapT": 33071}],
+        "images": [{"name": "Clothes", "mimeType": "image/png", "bufferView": buffer.add_image(texture())}],
+        "skins": [{"name": "Humanoid", "skeleton": 0, "joints": list(range(len(NAMES))),
+                   "inverseBindMatrices": buffer.add(_inverse_bind())}],
+        "accessors": buffer.accessors,
+        "bufferViews": buffer.views,
+        "buffers": [{"byteLength": len(buffer.data)}],
+    }  # fmt: skip
+    return _pack(document, buffer)
+
+
+def _pack(document: dict[str, Any], buffer: _Buffer) -> bytes:
+    """Pack a GLB."""
     text = json.dumps(document, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 4)
     chunks = struct.pack("<II", len(text), 0x4E4F534A) + text

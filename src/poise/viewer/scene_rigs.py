@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
-from poise.io import samples
 from poise.io.registry import load
 from poise.maths.rotations import about
 from poise.model.limits import Range
@@ -64,7 +64,7 @@ _ARM_ANGLE_RAD = math.radians(70.0)  # [rad] of the arms down from the T pose
 @cache
 def load_character() -> Rig:
     """Load the bundled character with free hips, arms down, without clips. The free joint lets the whole body move."""
-    rig = load(samples.path("humanoid.glb"))
+    rig = load(Path(__file__).parent / "scenes" / "figure.glb")
     skeleton = rig.skeleton.with_free_root(HIPS)
     pose = Pose(skeleton, skeleton.rest_q).replace(
         {"LeftArm": _build_z_rotation(-_ARM_ANGLE_RAD), "RightArm": _build_z_rotation(_ARM_ANGLE_RAD)}
