@@ -24,7 +24,7 @@ from poise.ground.report.edit_measures import Changes, changes_of, pelvis_height
 from poise.ground.report.jumps import Hitches, Jumps, hitches_of, jumps_of
 from poise.ground.report.measures import Measures, PartPaths, SolePaths, measures_of, part_paths, paths_of, shape_of
 from poise.ground.report.page import Contents, MeasureRow, number, page_of
-from poise.ground.report.verdict import Evidence, Worse, bounds_on, verdict_of
+from poise.ground.report.verdict import Evidence, Worse, bounds_on, stretches_of, verdict_of
 from poise.ground.terrain.shapes import Plane
 from poise.ground.terrain.terrain import Terrain
 from poise.ground.terrain.words import describe_terrain, uphill
@@ -67,6 +67,8 @@ class Report:
         Toe-offs and landings, and those at which a knee hitches.
     worse
         What is worse than its bound, a sentence each, with the stretch and the measure; empty where `ok`.
+    stretches
+        Every stretch of frames that is worse than a bound, in the order of frames.
     notes
         What was assumed or given up, a sentence each.
     parts
@@ -89,6 +91,7 @@ class Report:
     jumps: Jumps
     hitches: Hitches
     worse: tuple[Worse, ...] = ()
+    stretches: tuple[Worse, ...] = ()
     notes: tuple[str, ...] = ()
     parts: tuple[PartPaths, PartPaths] | None = None
     direction: Floats | None = None
@@ -263,6 +266,7 @@ def report_of(
         jumps=jumps,
         hitches=hitches,
         worse=verdict_of(found),
+        stretches=stretches_of(found),
         notes=notes,
         parts=parts,
         direction=uphill(terrain, figure.up),

@@ -113,12 +113,25 @@ class Evidence(NamedTuple):
 
 def verdict_of(found: Evidence) -> tuple[Worse, ...]:
     """Find every measure above its bound."""
+    soles_deep, soles_off, knees_back, jumps, knees_bend, toes_bend, pelvis, parts_deep = (
+        _find_worst(values, found) for values in _list_frame_values(found)
+    )
     checks = (
-        _feet_slide(found), _soles_deep(found), _soles_off(found), _knees_back(found), _jumps(found),
-        _knees_bend(found), _toes_bend(found), _pelvis(found), _hitches(found), _contact(found),
-        _parts_slide(found), _parts_deep(found),
+        _feet_slide(found), soles_deep, soles_off, knees_back, jumps, knees_bend, toes_bend, pelvis, _hitches(found),
+        _contact(found), _parts_slide(found), parts_deep,
     )  # fmt: skip
     return tuple(worse for worse in checks if worse is not None)
+
+
+def stretches_of(found: Evidence) -> tuple[Worse, ...]:
+    """Find every stretch of frames above a bound, in the order of frames."""
+    whole = (_feet_slide(found), _contact(found), _parts_slide(found))
+    stretches = [
+        *(worse for worse in whole if worse is not None),
+        *(worse for values in _list_frame_values(found) for worse in _find_stretches(values, found)),
+        *_list_hitches(found),
+    ]
+    return tuple(sorted(stretches, key=lambda worse: (worse.first, worse.last)))
 
 
 def _feet_slide(found: Evidence) -> Worse | None:
@@ -149,50 +162,80 @@ def _slid(
     return _worse("skate", value, SKATE, found, rows, sentence)
 
 
-def _soles_deep(found: Evidence) -> Worse | None:
-    deep = -1000.0 * found.paths.heights
-    return _beyond("penetration", deep, found.bounds.deep, _soles(found, 3), found, "is {:.3g} mm in the ground")
+class FrameValues(NamedTuple):
+    """Values of a measure in every frame, of several points or joints.
+
+    measure   its name
+    values    (F, n)
+    bounds    (n,) or (F, n), or one of all
+    names     of the n points or joints
+    words     of the value, with a place for it
+    is_alone  whether a frame counts by itself, not with those around it
+    """
+
+    measure: str
+    values: Floats
+    bounds: Floats | float
+    names: tuple[str, ...]
+    words: str
+    is_alone: bool = False
+
+    @property
+    def excess(self) -> Floats:
+        """(F, n) above the bounds."""
+        return self.values - self.bounds
 
 
-def _parts_deep(found: Evidence) -> Worse | None:
+def _list_frame_values(found: Evidence) -> list[FrameValues | None]:
+    """List the measures with a value in every frame. None stands for one without any."""
+    return [
+        _soles_deep(found), _soles_off(found), _knees_back(found), _jumps(found), _knees_bend(found), _toes_bend(found),
+        _pelvis(found), _parts_deep(found),
+    ]  # fmt: skip
+
+
+def _soles_deep(found: Evidence) -> FrameValues:
+    deep = _flatten(-1000.0 * found.paths.heights)
+    return FrameValues("penetration", deep, found.bounds.deep, _soles(found, 3), "is {:.3g} mm in the ground")
+
+
+def _parts_deep(found: Evidence) -> FrameValues | None:
     parts, words = found.parts, "is {:.3g} mm lower over the ground than it rests"
-    return parts and _beyond("penetration", 1000.0 * parts.depths, found.bounds.deep, parts.parts, found, words)
+    return parts and FrameValues("penetration", 1000.0 * parts.depths, found.bounds.deep, parts.parts, words)
 
 
-def _soles_off(found: Evidence) -> Worse | None:
+def _soles_off(found: Evidence) -> FrameValues:
     off = 1000.0 * np.abs(found.paths.off - found.higher[..., None]) * _stack_contacts(found.contacts)
-    return _beyond("reach", off, OFF, _soles(found), found, "is {:.3g} mm off the ground that it stands on")
+    return FrameValues("reach", _flatten(off), OFF, _soles(found), "is {:.3g} mm off the ground that it stands on")
 
 
-def _knees_back(found: Evidence) -> Worse | None:
+def _knees_back(found: Evidence) -> FrameValues:
     before, after = (backward_bends(motion, found.shape.knees) for motion in found.motions)
     bounds = before.max(axis=0, initial=0.0) + BACK
-    return _beyond("knee", after, bounds, _legs(found, "knee"), found, "is bent backwards by {:.2g} deg")
+    return FrameValues("knee", after, bounds, _legs(found, "knee"), "is bent backwards by {:.2g} deg")
 
 
-def _jumps(found: Evidence) -> Worse | None:
+def _jumps(found: Evidence) -> FrameValues:
     jumps = found.jumps
-    count = int((jumps.after > jumps.bound).any(axis=1).sum())
-    frames = f"{count} such frames" if count > 1 else "one such frame"
     words = "pops: its step changes by {:.3g} mm"
-    return _beyond("d2", jumps.after, jumps.bound, jumps.joints, found, words, f"; {frames}, most", alone=True)
+    return FrameValues("d2", jumps.after, jumps.bound, jumps.joints, words, is_alone=True)
 
 
-def _knees_bend(found: Evidence) -> Worse | None:
+def _knees_bend(found: Evidence) -> FrameValues:
     before, after = (knee_bends(motion) for motion in found.motions)
     bounds = before.max(axis=0, initial=0.0) + found.bounds.bend
-    return _beyond("bend", after, bounds, _legs(found, "knee"), found, "is bent by {:.3g} deg")
+    return FrameValues("bend", after, bounds, _legs(found, "knee"), "is bent by {:.3g} deg")
 
 
-def _toes_bend(found: Evidence) -> Worse | None:
+def _toes_bend(found: Evidence) -> FrameValues:
     before, after = (toe_bends(motion, found.shape.toes) for motion in found.motions)
     bounds = np.maximum(before.max(axis=0, initial=0.0) + _SAME, TOES)
-    return _beyond("toe", after, bounds, _legs(found, "toes"), found, "are bent by {:.3g} deg")
+    return FrameValues("toe", after, bounds, _legs(found, "toes"), "are bent by {:.3g} deg")
 
 
-def _pelvis(found: Evidence) -> Worse | None:
+def _pelvis(found: Evidence) -> FrameValues:
     off, words = np.abs(found.pelvis)[:, None], "is {:.3g} mm off its height in the source"
-    return _beyond("pelvis", off, found.bounds.pelvis, ("pelvis",), found, words)
+    return FrameValues("pelvis", off, found.bounds.pelvis, ("pelvis",), words)
 
 
 def _hitches(found: Evidence) -> Worse | None:
@@ -212,20 +255,59 @@ def _contact(found: Evidence) -> Worse | None:
     return _worse("contact", 0.0, 0.0, found, np.array([0, len(times) - 1]), "no foot is found to stand,")
 
 
-def _beyond(
-    measure: str, values: Floats, bounds: Floats | float, names: tuple[str, ...], found: Evidence, words: str,
-    more: str = ",", *, alone: bool = False,
-) -> Worse | None:  # fmt: skip
-    """Report the value (F, ...) farthest above its bound, if any. With its frame alone, or the stretch around it."""
-    values = values.reshape(len(values), -1)
-    bounds = np.broadcast_to(bounds, values.shape)
-    frame, column = map(int, np.unravel_index(int((values - bounds).argmax()), values.shape))
-    value, bound = float(values[frame, column]), float(bounds[frame, column])
-    if value <= bound:
+def _list_hitches(found: Evidence) -> list[Worse]:
+    """List the knee hitches, if there are too many."""
+    count, bound = len(found.hitches.found), found.bounds.hitches
+    if count <= bound:
+        return []
+    return [
+        _worse("hitch", count, bound, found, np.array([frame]), f"the {leg} knee hitches at a {kind},")
+        for leg, kind, frame in found.hitches.found
+    ]
+
+
+def _find_worst(values: FrameValues | None, found: Evidence) -> Worse | None:
+    """Find the value farthest above its bound, if any. It has its frame alone, or the stretch around it."""
+    if values is None:
         return None
-    rows = np.array([frame]) if alone else _around((values - bounds).max(axis=1) > 0.0, frame)
-    sentence = f"the {names[column]} {words.format(value)}, more than {bound:.3g}{more}"
-    return _worse(measure, value, bound, found, rows, sentence)
+    excess = values.excess
+    frame, column = map(int, np.unravel_index(int(excess.argmax()), excess.shape))
+    if excess[frame, column] <= 0.0:
+        return None
+    is_above: Bools = np.asarray((excess > 0.0).any(axis=1))
+    if not values.is_alone:
+        return _describe_value(values, frame, column, _around(is_above, frame), found)
+    count = int(is_above.sum())
+    frames = f"{count} such frames" if count > 1 else "one such frame"
+    return _describe_value(values, frame, column, np.array([frame]), found, f"; {frames}, most")
+
+
+def _find_stretches(values: FrameValues | None, found: Evidence) -> list[Worse]:
+    """Find every stretch above a bound, each with its largest value."""
+    if values is None:
+        return []
+    excess = values.excess
+    above = np.flatnonzero((excess > 0.0).any(axis=1))
+    breaks = np.arange(1, len(above)) if values.is_alone else np.flatnonzero(np.diff(above) > 1) + 1
+    stretches: list[Worse] = []
+    for rows in np.split(above, breaks) if len(above) else []:
+        row, column = map(int, np.unravel_index(int(excess[rows].argmax()), excess[rows].shape))
+        stretches.append(_describe_value(values, int(rows[row]), column, rows, found))
+    return stretches
+
+
+def _describe_value(
+    values: FrameValues, frame: int, column: int, rows: Ints, found: Evidence, more: str = ","
+) -> Worse:
+    value = float(values.values[frame, column])
+    bound = float(np.broadcast_to(values.bounds, values.values.shape)[frame, column])
+    sentence = f"the {values.names[column]} {values.words.format(value)}, more than {bound:.3g}{more}"
+    return _worse(values.measure, value, bound, found, rows, sentence)
+
+
+def _flatten(values: Floats) -> Floats:
+    """Flatten all axes but that of the frames."""
+    return values.reshape(len(values), -1)
 
 
 def _soles(found: Evidence, points: int = 2) -> tuple[str, ...]:

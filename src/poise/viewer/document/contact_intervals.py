@@ -1,4 +1,4 @@
-"""Contact intervals of planted feet for the timeline."""
+"""Contacts and bad frames of planted feet for the timeline."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import Any
 
 from poise.ground.plant import Planted
 from poise.model.clip import Clip
+from poise.runtime.result_cache import get_or_compute
+
+_MOST_STRETCHES = 300  # marks on the timeline
 
 
 def list_contacts(clip: Clip | None) -> list[dict[str, Any]]:
@@ -23,6 +26,24 @@ def list_contacts(clip: Clip | None) -> list[dict[str, Any]]:
             ),
         }
         for foot, part_intervals in clip.contacts.intervals().items()
+    ]
+
+
+def list_bad_stretches(clip: Clip | None) -> list[dict[str, Any]] | None:
+    """List the stretches of a planted clip with something worse than its bound.
+
+    The form is [{"from": 0.1, "to": 0.2, "frame": 3, "text": "the left knee ..."}, ...] in seconds; None without feet.
+    """
+    if not isinstance(clip, Planted):
+        return None
+    return get_or_compute(clip, "bad stretches of the page", None, lambda: _describe_stretches(clip))
+
+
+def _describe_stretches(clip: Planted) -> list[dict[str, Any]]:
+    times = clip.contacts.times
+    return [
+        {"from": float(times[worse.first]), "to": float(times[worse.last]), "frame": worse.first, "text": str(worse)}
+        for worse in clip.report.stretches[:_MOST_STRETCHES]
     ]
 
 

@@ -36,7 +36,7 @@ from poise.viewer.document.actions import (
     write_limit,
 )
 from poise.viewer.document.chains import TargetedChain
-from poise.viewer.document.contact_intervals import list_contacts
+from poise.viewer.document.contact_intervals import list_bad_stretches, list_contacts
 from poise.viewer.document.document import AUTO_SOLVER, MAX_VIEWS, Document
 from poise.viewer.document.playhead import Playhead
 from poise.viewer.document.terrain import TERRAIN_CHOICES
@@ -238,6 +238,7 @@ def build_state(
         "playing": playhead.is_playing, "speed": playhead.speed, "time": playhead.time,
         "keys": [{"joint": key.joint_name, "time": key.time} for key in list_keys(document)],
         "plant": document.plants_feet, "terrain": document.terrain_spec, "contacts": list_contacts(playhead.clip),
+        "bad": list_bad_stretches(playhead.clip),
         "handles": [dataclasses.asdict(handle) for handle in document.handles],
         "controls": [dataclasses.asdict(control) for control in document.controls],
         "driven": document.is_driven, "idles": document.idles, "hint": _find_hint(document), "undo": undo, "redo": redo,

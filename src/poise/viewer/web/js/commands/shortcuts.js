@@ -36,6 +36,8 @@ export const SHORTCUTS = [
   { keys: "Right", text: "One frame on, or one iteration of a race", group: "Clip", command: "scrub", value: 1 },
   { keys: "Shift+Left", text: "Ten frames back", group: "Clip", command: "scrub", value: -10 },
   { keys: "Shift+Right", text: "Ten frames on", group: "Clip", command: "scrub", value: 10 },
+  { keys: "N", text: "Next bad frame of planted feet", group: "Clip", command: "badFrame", value: 1 },
+  { keys: "Shift+N", text: "Previous bad frame", group: "Clip", command: "badFrame", value: -1 },
   { keys: "Ctrl+Z", text: "Undo", group: "Editing", command: "undo" },
   { keys: "Ctrl+Shift+Z or Ctrl+Y", text: "Redo", group: "Editing", command: "redo" },
   { keys: "/", text: "Search the outliner", group: "Editing", command: "search" },

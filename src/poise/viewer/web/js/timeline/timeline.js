@@ -1,5 +1,6 @@
 /** The clip: which, playing or not, where in it, how fast; the ground; and which foot is down when. */
 
+import { BadFrames } from "poise/timeline/bad_frames.js";
 import { ContactBars } from "poise/timeline/contact_bars.js";
 import { keyButtons, keyMarks } from "poise/timeline/keying.js";
 import { raceBar } from "poise/timeline/race_bar.js";
@@ -27,6 +28,8 @@ export function fillTimeline(place, page, commands) {
   const plant = tick({ "data-testid": "plant" }, (on) => send({ do: "plant", on }));
   const terrain = terrainChoice(store, send);
   const contacts = new ContactBars(store);
+  const bad = new BadFrames(store, (time) => page.playhead.seek(time));
+  commands.badFrame = (way) => bad.go(way);
   place.append(
     raceBar(page, commands),
     element(
@@ -47,7 +50,7 @@ export function fillTimeline(place, page, commands) {
       ),
       terrain,
     ),
-    element("div", { class: "track" }, player.slider, keyMarks(page), contacts.whole),
+    element("div", { class: "track" }, player.slider, keyMarks(page), contacts.whole, bad.whole),
   );
   store.on("state", (state) => {
     setOptions(clip, [

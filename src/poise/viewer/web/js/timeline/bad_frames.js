@@ -1,0 +1,88 @@
+/** What the report of planted feet finds bad: a mark for each stretch, on the scrubber's scale, and what it is in words. */
+
+import { element } from "poise/widgets/element.js";
+import { toolButton } from "poise/widgets/tool_button.js";
+
+const NEAR = 1e-3; // [s] a time at a mark
+
+export class BadFrames {
+  /**
+   * @param {import("poise/state/store.js").Store} store
+   * @param {(time: number) => void} seek
+   */
+  constructor(store, seek) {
+    this.store = store;
+    this.seek = seek;
+    /** @type {{from: number, to: number, frame: number, text: string}[]} */
+    this.stretches = [];
+    this.drawn = "";
+    this.marks = element("div", { class: "bad-marks", role: "group", "aria-label": "Bad frames" });
+    this.words = element("span", { class: "bad-words", role: "status", "data-testid": "bad-words" });
+    this.previous = toolButton("bad-previous", "back", "Previous bad frame (Shift+N)", () => this.go(-1));
+    this.next = toolButton("bad-next", "step", "Next bad frame (N)", () => this.go(1));
+    this.whole = element(
+      "div",
+      { class: "bad-frames", hidden: true, "data-testid": "bad-frames" },
+      this.marks,
+      element("div", { class: "bad-line" }, this.previous, this.next, this.words),
+    );
+    store.on("state", (state) => this.draw(state));
+    store.on("frame", ({ time }) => this.say(time));
+  }
+
+  draw(state) {
+    const seconds = state.duration;
+    const drawn = JSON.stringify([state.bad, seconds]);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    this.stretches = state.bad ?? [];
+    this.whole.hidden = !state.bad || !seconds;
+    this.marks.hidden = this.previous.hidden = this.next.hidden = !this.stretches.length;
+    this.marks.replaceChildren(...this.stretches.map((stretch) => this.mark(stretch, seconds)));
+    this.say(this.store.get("frame")?.time ?? 0);
+  }
+
+  mark(stretch, seconds) {
+    const mark = element("button", {
+      type: "button",
+      class: "bad-mark",
+      title: stretch.text,
+      "aria-label": stretch.text,
+      "data-testid": "bad-mark",
+      tabindex: -1, // the two buttons and N lead through them all
+      onclick: () => this.show(stretch),
+    });
+    mark.style.left = `${(100 * stretch.from) / seconds}%`;
+    mark.style.width = `${(100 * (stretch.to - stretch.from)) / seconds}%`;
+    return mark;
+  }
+
+  /** The next one after the time that is shown, or the one before; from the last on to the first. @param {1|-1} way */
+  go(way) {
+    if (!this.stretches.length) return;
+    const time = this.asked?.from ?? this.store.get("frame")?.time ?? 0;
+    const at = this.asked ? this.stretches.indexOf(this.asked) : -1;
+    if (at >= 0) this.show(this.stretches[(at + way + this.stretches.length) % this.stretches.length]);
+    else if (way > 0) this.show(this.stretches.find(({ from }) => from > time + NEAR) ?? this.stretches[0]);
+    else this.show(this.stretches.findLast(({ from }) => from < time - NEAR) ?? this.stretches.at(-1));
+  }
+
+  show(stretch) {
+    this.asked = stretch;
+    this.seek(stretch.from);
+    this.say(stretch.from);
+  }
+
+  /** What is bad at a time, in the words of the report. @param {number} time [s] */
+  say(time) {
+    if (this.whole.hidden) return;
+    if (this.asked && Math.abs(time - this.asked.from) > NEAR && !this.store.get("asked")) this.asked = null;
+    const here = this.asked ?? this.stretches.find(({ from, to }) => time > from - NEAR && time < to + NEAR);
+    const count = this.stretches.length;
+    const none = "the report finds nothing beyond its bounds";
+    const all = count === 1 ? "1 bad stretch" : `${count} bad stretches`;
+    const words = here ? `${this.stretches.indexOf(here) + 1} of ${count}: ${here.text}` : count ? all : none;
+    if (this.words.textContent !== words) this.words.textContent = words;
+    [...this.marks.children].forEach((mark, i) => mark.classList.toggle("here", this.stretches[i] === here));
+  }
+}
