@@ -8,6 +8,7 @@ import pytest
 import poise
 from poise.ground.plant import Planted
 from poise.io import samples
+from poise.viewer.document.contact_intervals import list_bad_stretches
 from poise.viewer.document.terrain import (
     TERRAIN_CHOICES,
     build_document_terrain,
@@ -106,6 +107,17 @@ def test_a_planted_clip_stands_on_the_ground():
     walk = plant_clip(rig(), rig().clip("walk"), "slope:10")
     assert isinstance(walk, Planted)
     assert len(walk) == len(rig().clip("walk"))
+
+
+def test_the_timeline_gets_every_bad_stretch_at_its_time():
+    walk = plant_clip(rig(), rig().clip("walk"), "stairs:0.3,0.2")
+    told = list_bad_stretches(walk)
+    assert [each["text"] for each in told] == [str(each) for each in walk.report.stretches]
+    for each in told:
+        assert each["from"] == walk.contacts.times[each["frame"]]
+        assert each["from"] <= each["to"] <= walk.duration
+    assert list_bad_stretches(plant_clip(rig(), rig().clip("walk"), "flat")) == []
+    assert list_bad_stretches(rig().clip("walk")) is None
 
 
 def test_what_has_no_feet_is_not_planted():

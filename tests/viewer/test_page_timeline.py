@@ -126,6 +126,44 @@ def test_feet_are_planted(resting):
     tab.until_state("state.plant && state.contacts.length === 2")
 
 
+def test_bad_frames_are_marked_and_gone_to(resting):
+    tab = resting
+    tab.pick("terrain", "...")
+    tab.type("terrain-words", "stairs:0.3,0.2")
+    tab.until_state("state.terrain === 'stairs:0.3,0.2'")
+    tab.at("plant").check()
+    tab.until_state("state.bad?.length > 3")
+    bad = tab.state["bad"]
+    assert tab.at("bad-mark").count() == len(bad)
+    tab.click("to-start")
+    tab.until(f"{TIME} === 0")
+    tab.at("bad-mark").nth(2).click()
+    tab.until(f"Math.abs({TIME} - {bad[2]['from']}) < 1e-5")
+    assert tab.at("bad-words").inner_text() == f"3 of {len(bad)}: {bad[2]['text']}"
+    for key, wanted in (("n", 3), ("Shift+N", 2), ("Shift+N", 1)):
+        tab.key(key)
+        tab.until(f"Math.abs({TIME} - {bad[wanted]['from']}) < 1e-5")
+        assert bad[wanted]["text"] in tab.at("bad-words").inner_text()
+    tab.at("plant").uncheck()
+    tab.at("bad-frames").wait_for(state="hidden")
+
+
+def test_uneven_ground_says_its_contour_lines(resting):
+    tab = resting
+    contours = tab.page.locator(".contours")
+    lines = "let found = false; window.poise.viewports[0].ground.terrain.traverse((each) => (found ||= each.isLine));"
+    for words, is_uneven, has_edges in (
+        ("slope:10", True, False),
+        ("stairs:0.15,0.30", True, True),
+        ("flat", False, False),
+    ):
+        tab.pick("terrain", words)
+        tab.until_state(f"state.terrain === {words!r}")
+        contours.wait_for(state="visible" if is_uneven else "hidden")
+        assert not is_uneven or contours.inner_text() == "contour lines every 50 mm, thick ones every 250 mm"
+        assert (tab.get(f"(() => {{ {lines} return found === true; }})()") is True) == has_edges
+
+
 def test_a_rig_without_clips_says_so(served):
     tab = served("ccd")
     assert tab.at("clip").is_disabled()

@@ -124,7 +124,7 @@ def verdict_of(found: Evidence) -> tuple[Worse, ...]:
 
 
 def stretches_of(found: Evidence) -> tuple[Worse, ...]:
-    """Find every stretch of frames above a bound, in the order of frames."""
+    """Find every stretch of frames above a bound. They are in the order of frames."""
     whole = (_feet_slide(found), _contact(found), _parts_slide(found))
     stretches = [
         *(worse for worse in whole if worse is not None),
@@ -306,7 +306,7 @@ def _describe_value(
 
 
 def _flatten(values: Floats) -> Floats:
-    """Flatten all axes but that of the frames."""
+    """Flatten all axes except for the frames."""
     return values.reshape(len(values), -1)
 
 

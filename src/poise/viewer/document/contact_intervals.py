@@ -30,7 +30,7 @@ def list_contacts(clip: Clip | None) -> list[dict[str, Any]]:
 
 
 def list_bad_stretches(clip: Clip | None) -> list[dict[str, Any]] | None:
-    """List the stretches of a planted clip with something worse than its bound.
+    """List the bad stretches of a planted clip.
 
     The form is [{"from": 0.1, "to": 0.2, "frame": 3, "text": "the left knee ..."}, ...] in seconds; None without feet.
     """

@@ -1,12 +1,12 @@
 /** What is underfoot: a grid that fades into the distance, the shadow on it, and the terrain of a scene. */
 
 import { SoftShadow } from "poise/stage/soft_shadow.js";
+import { edgesOf, hides, isUneven, TerrainMaterial } from "poise/stage/terrain.js";
 import {
   Color,
   DoubleSide,
   Group,
   Mesh,
-  MeshLambertMaterial,
   PlaneGeometry,
   Quaternion,
   ShaderMaterial,
@@ -18,6 +18,7 @@ import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 
 const UP = { x: new Vector3(1, 0, 0), y: new Vector3(0, 1, 0), z: new Vector3(0, 0, 1) };
 const WIDE = 60; // figure sizes
+const SQUARES = 0.35; // strength of the grid on a level terrain
 const LEVEL = 0.15; // figure sizes: a figure whose lowest joint is nearer to zero stands on zero
 
 const VERTEX = `
@@ -68,7 +69,9 @@ export class Ground {
     this.up = "y";
     this.level = 0; // rig coordinates
     this.terrain = null;
-    this.material = new MeshLambertMaterial({ side: DoubleSide });
+    this.material = new TerrainMaterial();
+    this.edgeColour = 0;
+    this.uneven = false; // whether the terrain has contour lines
     this._show = { grid: true, shadows: false };
   }
 
@@ -76,7 +79,9 @@ export class Ground {
   setPalette(palette) {
     this.grid.material.uniforms.minor.value = new Color(palette.gridMinor);
     this.grid.material.uniforms.major.value = new Color(palette.gridMajor);
-    this.material.color.setHex(palette.terrain);
+    this.material.setPalette(palette);
+    this.edgeColour = palette.edge;
+    this.terrain?.traverse((object) => object.isLine && object.material.color.setHex(palette.edge));
     this.shade.material.opacity = palette.shadow;
     this.soft.setPalette(palette);
   }
@@ -85,7 +90,9 @@ export class Ground {
   setUp(up) {
     this.up = UP[up] ? up : "y";
     this.plane.quaternion.copy(new Quaternion().setFromUnitVectors(UP.z, UP[this.up]));
-    this.grid.material.uniforms.cell.value = stepFor(this.stage.size) / this.stage.size;
+    const cell = stepFor(this.stage.size);
+    this.grid.material.uniforms.cell.value = cell / this.stage.size;
+    this.material.setScale(UP[this.up], cell);
   }
 
   /** Lay the floor below a figure that has just appeared; a rest pose may hang below zero. */
@@ -114,7 +121,11 @@ export class Ground {
   }
 
   _apply() {
-    this.grid.visible = this._show.grid && this.terrain === null; // a terrain has lines of its own: its shape
+    this.grid.visible = this._show.grid && this.terrain === null; // a terrain has lines of its own
+    this.material.lines.lines.value = this._show.grid ? 1 : 0;
+    this.terrain?.traverse((object) => {
+      if (object.isLine) object.visible = this._show.grid;
+    });
     this.shade.visible = this._show.shadows && this.terrain === null;
     this.soft.mesh.visible = this.terrain === null;
   }
@@ -127,19 +138,37 @@ export class Ground {
     if (ask !== this._ask) return; // another one was asked for meanwhile
     this._clear();
     this.terrain = gltf ? (gltf.scene ?? gltf.scenes[0]) : null;
+    const edges = [];
     this.terrain?.traverse((object) => {
       if (!object.isMesh) return;
-      if (!object.geometry.attributes.normal) object.geometry = faceted(object.geometry);
+      const flat = !object.geometry.attributes.normal;
+      if (flat) object.geometry = faceted(object.geometry);
       object.material = this.material;
       object.receiveShadow = true;
+      if (flat) edges.push(edgesOf(object, this.edgeColour));
     });
     if (this.terrain) this.group.add(this.terrain);
+    for (const lines of edges.filter(Boolean)) this.terrain?.add(lines);
+    this.uneven = this.terrain !== null && isUneven(this.terrain, UP[this.up]);
+    this.material.lines.squares.value = edges.length || !this.uneven ? SQUARES : 0; // on treads and on flat ground
     this._apply();
     this.stage.invalidate();
   }
 
+  /** The heights between contour lines, or null without any. @returns {[number, number]|null} file units */
+  get contours() {
+    return this.uneven && this._show.grid ? this.material.heights : null;
+  }
+
+  /** Whether the terrain is before a point. @param {Vector3} eye @param {Vector3} point of the scene */
+  hides(eye, point) {
+    return this.terrain !== null && hides(this.terrain, eye, point);
+  }
+
   _clear() {
+    this.uneven = false;
     this.terrain?.traverse((object) => object.geometry?.dispose());
+    this.terrain?.traverse((object) => object.isLine && object.material.dispose());
     this.terrain?.removeFromParent();
     this.terrain = null;
   }

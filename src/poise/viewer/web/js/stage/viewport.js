@@ -16,7 +16,8 @@ import { PALETTES } from "poise/stage/palette.js";
 import { shine, useShadows } from "poise/stage/shadow.js";
 import { Stage } from "poise/stage/stage.js";
 import { opposite, ViewCube } from "poise/stage/view_cube.js";
-
+import { distance } from "poise/texts/figures.js";
+import { element } from "poise/widgets/element.js";
 import { Quaternion, Vector3 } from "three";
 
 const AROUND = 1.7; // of the distance, so that what is selected is seen where it belongs
@@ -55,6 +56,7 @@ export class Viewport {
     this.gizmo.setCamera(this.view);
     this.ground = new Ground(this.stage);
     this.label = new NameLabel(container);
+    this.contours = told.slot === 0 ? container.appendChild(element("p", { class: "contours", hidden: true })) : null;
     this.cube = told.slot === 0 ? new ViewCube(container, (side) => this.lookFrom(side)) : null;
     this.ring = told.slot === 0 ? new HintRing(container) : null;
     this.bone = new BoneTurn(this);
@@ -136,6 +138,31 @@ export class Viewport {
       await this.ground.setTerrain(terrain?.id != null ? asset : null);
     } catch (error) {
       this._complain(`The terrain cannot be drawn: ${error.message}`);
+    }
+    this._sayContours();
+    this._seeFigure();
+  }
+
+  /** At which heights the lines on the terrain are. */
+  _sayContours() {
+    if (!this.contours) return;
+    const heights = this.ground.contours;
+    this.contours.hidden = !heights;
+    if (!heights) return;
+    const [thin, thick] = heights.map((height) => distance(height, this.actor?.model));
+    this.contours.textContent = `contour lines every ${thin}, thick ones every ${thick}`;
+  }
+
+  /** Where the terrain hides the figure and no hand has moved the camera, it is looked at from another side. */
+  _seeFigure() {
+    const { actor, view } = this;
+    if (!this.ground.terrain || !actor?.figure.ready || view.touched) return;
+    const point = new Vector3(...actor.figure.position(this._carrier)).divideScalar(this.stage.size);
+    for (const side of ["left", "right", "back", "top"]) {
+      if (!this.ground.hides(this.camera.position, point)) return;
+      view.lookFrom(side);
+      this._fit();
+      view.touched = false;
     }
   }
 
@@ -249,6 +276,7 @@ export class Viewport {
       this.view.lookFromFront();
     }
     this._fit();
+    this._seeFigure();
   }
 
   /** @param {import("poise/protocol/frames.js").Frame} frame of the start pose */
@@ -270,6 +298,7 @@ export class Viewport {
   setShow(show) {
     for (const [name, value] of Object.entries(show)) if (value != null && name in this.show) this.show[name] = value;
     this.ground.setShow(this.show);
+    this._sayContours();
     useShadows(this.stage, this.show.shadows);
     this.actor?.setShow(this.show);
     this.limitHandles.update();

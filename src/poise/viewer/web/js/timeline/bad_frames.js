@@ -54,6 +54,7 @@ export class BadFrames {
     });
     mark.style.left = `${(100 * stretch.from) / seconds}%`;
     mark.style.width = `${(100 * (stretch.to - stretch.from)) / seconds}%`;
+    mark.style.zIndex = String(Math.round(100 * (1 - (stretch.to - stretch.from) / seconds))); // short ones over long ones
     return mark;
   }
 
