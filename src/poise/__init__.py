@@ -87,6 +87,12 @@ if TYPE_CHECKING:
     from poise.problem.goals import Place as Place
     from poise.problem.goals import Pole as Pole
     from poise.problem.goals import Position as Position
+    from poise.retargeting.match import Match as Match
+    from poise.retargeting.match import MatchedJoint as MatchedJoint
+    from poise.retargeting.match import match as match
+    from poise.retargeting.report import RetargetReport as RetargetReport
+    from poise.retargeting.retarget import Retargeted as Retargeted
+    from poise.retargeting.retarget import retarget as retarget
     from poise.rotations import rotation_between as rotation_between
     from poise.solvers.anneal import Anneal as Anneal
     from poise.solvers.autodiff import Autodiff as Autodiff
@@ -149,6 +155,8 @@ _MODULE_BY_NAME = {
     "LookAt": "problem.goals",
     "Markers": "io.markers",
     "Loop": "model.loops",
+    "Match": "retargeting.match",
+    "MatchedJoint": "retargeting.match",
     "Motor": "model.joints",
     "Near": "problem.goals",
     "Within": "problem.goal_ranges",
@@ -166,6 +174,8 @@ _MODULE_BY_NAME = {
     "PseudoInverse": "solvers.pseudo_inverse",
     "Range": "model.limits",
     "Result": "solving.result",
+    "RetargetReport": "retargeting.report",
+    "Retargeted": "retargeting.retarget",
     "Rig": "model.rig",
     "Roles": "model.anatomy.roles",
     "SafetyController": "model.joints",
@@ -201,8 +211,10 @@ _MODULE_BY_NAME = {
     "lock_feet": "ground.plant",
     "plant_feet": "ground.plant",
     "masses": "model.mass",
+    "match": "retargeting.match",
     "plant_pose": "ground.grounder",
     "prepare": "solving.solve",
+    "retarget": "retargeting.retarget",
     "rotation_between": "rotations",
     "sample": "io.samples",
     "save": "io.registry",
@@ -240,7 +252,7 @@ _FOREIGN_NAMES = {
     "dls": "DampedLeastSquares", "lm": "LevenbergMarquardt", "sdls": "SelectivelyDamped", "jt": "JacobianTranspose",
     "ik": "solve", "solveik": "solve", "target": "Position", "rotation": "Orientation", "transform": "Place",
     "read": "load", "open": "load", "write": "save", "show": "view", "viewer": "view", "limit": "Range",
-    "scene": "Rig", "robot": "load", "retarget": "fit", "fk": "Pose.world", "forwardkinematics": "Pose.world",
+    "scene": "Rig", "robot": "load", "fk": "Pose.world", "forwardkinematics": "Pose.world",
 }  # fmt: skip
 
 

@@ -49,6 +49,10 @@ COMMANDS = {
         "foot_planting.lock",
         "Remove foot sliding from a clip. The feet are held still on the flat floor of the clip itself.",
     ),
+    "retarget": CommandEntry(
+        "retarget.retarget",
+        "Move one character as another one. Joints are matched by their roles, feet stand where the source's do.",
+    ),
     "fit": CommandEntry(
         "fit.fit",
         "Fit a skeleton to marker or joint positions. The clip has rotations, bone lengths are those of the rig.",

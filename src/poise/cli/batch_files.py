@@ -40,6 +40,9 @@ BATCH_COMMANDS: dict[str, BatchCommand] = {
     "convert": BatchCommand(("clips", "frames", "fps", "off", "share", "lost"), ("share",), (), "converting"),
     "plant": BatchCommand(_FOOT_COLUMNS, ("worse", "skate_after"), ("feet",), "planting"),
     "lock": BatchCommand(_FOOT_COLUMNS, ("worse", "skate_after"), ("feet",), "locking"),
+    "retarget": BatchCommand(
+        ("frames", "arms", "legs", "skate", "worse"), ("worse", "legs"), ("feet",), "retargeting"
+    ),
     "solve": BatchCommand(
         ("frames", "missed", "position_error", "angle_error", "solver"),
         ("missed", "position_error", "angle_error"), (), "solving",

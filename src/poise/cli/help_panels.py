@@ -23,9 +23,11 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Measurement": ("peers", "effort", "seed"),
     "Terrain": (
         "terrain", "terrain_size", "terrain_height", "terrain_origin", "terrain_up", "terrain_unit",
-        "terrain_direction", "plant",
+        "terrain_direction", "plant", "ground",
     ),
     "Feet": ("legs", "contacts", "in_place", "stride", "feet_only", "stretch", "strict"),
+    "Match": ("match", "save_match", "dry_run"),
+    "Motion": ("first",),
     "Character": ("fps", "scale", "up", "rest", "units_per_metre"),
     "Input": ("include_root", "package_path"),
     "Output": ("out", "plot", "report", "save_contacts", "html", "as_json"),

@@ -25,13 +25,16 @@ _NEAR = 0.15  # [m] a floor that is known by the lowest part alone is at 0 if th
 
 
 def analyse_clip(
-    clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace
+    clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace, *, travels: bool = False
 ) -> ClipAnalysis:
-    """Carry a clip in place over the ground, and find contacts."""
+    """Carry a clip in place over the ground, and find contacts.
+
+    travels  whether the clip is known not to walk in place
+    """
     motion = motion_of(clip, figure)
     check_soles(soles, figure)
     given = None if contacts is None else for_legs(contacts, motion)
-    finer, velocity = fineness(motion.times), ground_velocity(motion)
+    finer, velocity = fineness(motion.times), None if travels else ground_velocity(motion)
     repeats = repeats_of(motion) if velocity is not None and closes(motion) else Repeats(len(motion))
     motion = repeats.of_motion(motion)
     offsets = np.zeros((len(motion), 3))

@@ -236,7 +236,7 @@ def plant_feet(
         if left is not None:
             return left
         analysis = analysis if feet_only else with_bearing(clip, analysis)
-        return _plant_analysed(clip, analysis, terrain, options, notes=note, advance=advance)
+        return plant_analysed(clip, analysis, terrain, options, notes=note, advance=advance)
 
 
 def lock_feet(
@@ -281,7 +281,7 @@ def lock_feet(
         analysis = analysis if feet_only else with_bearing(clip, analysis, near=0.0)  # nothing is to be in the ground
         floor = floor_of(clip, analysis, near=0.0)
         options, ground = options._replace(floor=floor), Terrain.flat(floor, up=figure.up)
-        return _plant_analysed(clip, analysis, ground, options, notes=note, advance=advance)
+        return plant_analysed(clip, analysis, ground, options, notes=note, advance=advance)
 
 
 def _load_given(
@@ -348,7 +348,7 @@ def _plant_with_strides(
     def try_strides(made: WithStrides, share: float = 1.0) -> tuple[PlantedSteps, Planted]:
         allowed = options._replace(farthest=share * options.farthest)
         found = made.analysis if feet_only else with_bearing(made.clip, made.analysis)
-        planted = _plant_analysed(made.clip, found, terrain, allowed, notes=(*notes, *made.notes))
+        planted = plant_analysed(made.clip, found, terrain, allowed, notes=(*notes, *made.notes))
         steps = judge_steps((clip, planted.travelled, planted), planted.plants, planted.report.worse, footing)
         return steps, dataclasses.replace(planted, source=clip, notes=(*planted.notes, *steps.notes))
 
@@ -417,10 +417,15 @@ def _in_clip(terrain: Terrain, figure: Figure) -> Terrain:
     return terrain.for_clip(figure.metre, figure.up)
 
 
-def _plant_analysed(
+def plant_analysed(
     clip: Clip, analysis: ClipAnalysis, terrain: Terrain, options: Allowed, notes: tuple[str, ...],
     *, advance: Advance = ignore_progress,
 ) -> Planted:  # fmt: skip
+    """Plant a clip whose contacts are known.
+
+    clip      at an even frame rate
+    analysis  of this clip, by `analyse_clip`
+    """
     motion, repeats, offsets = analysis.motion, analysis.repeats, analysis.offsets[analysis.repeats.middle]
     footing = Footing(terrain, motion.figure)
     advance(1, "placing feet")

@@ -18,6 +18,9 @@ FOOT_ROW_UNITS = {
     "skate_after": FOOT_UNITS["skate"],
     "sunk_after": FOOT_UNITS["sunk"],
     "floating_after": FOOT_UNITS["floating"],
+    "arms": "deg",
+    "legs": "deg",
+    "skate": FOOT_UNITS["skate"],
 }
 
 

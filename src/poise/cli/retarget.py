@@ -1,0 +1,300 @@
+"""`poise retarget`: move one character as another one, for one clip, every clip of a file, or many files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from poise.calls.progress import Advance, forward_progress, ignore_progress, show_progress_bar
+from poise.cli import batch_files
+from poise.cli.batch_run import run_batch
+from poise.cli.input_output_files import (
+    ClipOption,
+    IncludeRoot,
+    check_distinct_outputs,
+    check_overwrites_no_input,
+    check_pose_path,
+    check_writable,
+    find_free_names,
+    list_output_paths,
+    save_clips,
+    select_clip,
+)
+from poise.cli.terminal import say
+from poise.cli.terrain_options import TerrainOptions, build_cached_terrain
+from poise.errors import FileError, InputError, prefix_file_name
+from poise.formatting import format_count
+from poise.ground.terrain.terrain import Terrain
+from poise.ground.terrain.words import FORMS
+from poise.io.registry import ALL_CLIPS, build_clip_paths, load
+from poise.model.clip import Clip
+from poise.model.rig import Rig
+from poise.model.rig_roles import find_roles
+from poise.retargeting.match import Match, match_roles
+from poise.retargeting.retarget import Retargeted
+from poise.retargeting.retarget import retarget as retarget_clip
+
+_NO_GROUND = "none"
+_REPORT_SUFFIXES = (".json", ".txt")
+_PROGRESS_STAGES = 5  # of the progress bar: reading, three of retargeting, writing
+
+
+class RootMode(StrEnum):
+    """Motion of the hips."""
+
+    TRAVEL = "travel"
+    IN_PLACE = "in_place"
+    KEEP = "keep"
+
+
+class FirstFramesMode(StrEnum):
+    """Treatment of a reference pose in front of a clip."""
+
+    AUTO = "auto"
+    KEEP = "keep"
+
+
+class RetargetedClip(NamedTuple):
+    """A clip of the target with its output paths."""
+
+    source_name: str
+    result: Retargeted
+    out: Path
+    report: Path | None
+
+
+@dataclass(frozen=True)
+class RetargetJob:
+    """Retargeting job for one file. The fields are the options as typed."""
+
+    target: Path
+    clip: str | None
+    match: Path | None
+    ground: str | None
+    root: str
+    first: str
+    fps: float | None
+    strict: bool
+    include_root: Path | None = None
+
+    def __call__(self, file: Path, out: Path) -> batch_files.ResultRow:
+        """Process one file of a batch and return its table row."""
+        return _build_row(self.run(file, out, None, ignore_progress), strict=self.strict)
+
+    def run(self, file: Path, out: Path, report: Path | None, advance: Advance) -> list[RetargetedClip]:
+        """Retarget the clips of a file and write the outputs."""
+        source, target = load(file, include_root=self.include_root), _load_target(self.target, self.include_root)
+        clips = self._select_clips(source, file)
+        outs = list_output_paths(out, clips) if self.clip == ALL_CLIPS else [out]
+        reports = [report] * len(clips)
+        if report is not None and self.clip == ALL_CLIPS:
+            reports = list(build_clip_paths(report, [clip.name for clip in clips]))
+        names = find_free_names([clip.name for clip in clips], out, target)
+        advance(1, "retargeting")
+        results: list[RetargetedClip] = []
+        for clip, name, clip_out, clip_report in zip(clips, names, outs, reports, strict=True):
+            with prefix_file_name(file):
+                done = self._retarget(clip, source, target, advance if len(clips) == 1 else ignore_progress)
+            results.append(RetargetedClip(name, done, clip_out, clip_report))
+        advance(0, "writing")
+        save_clips([(Clip(one.result.times, one.result.poses, one.source_name), one.out) for one in results], target)
+        for one in results:
+            if one.report is not None:
+                one.result.report.save(one.report)
+        advance(1, "done")
+        return results
+
+    def _select_clips(self, source: Rig, file: Path) -> list[Clip]:
+        if not source.clips:
+            raise FileError(file, "holds no animation: there is nothing to retarget")
+        return list(source.clips) if self.clip == ALL_CLIPS else [select_clip(source, self.clip, "poise retarget")]
+
+    def _retarget(self, clip: Clip, source: Rig, target: Rig, advance: Advance) -> Retargeted:
+        root: Any = self.root
+        first: Any = self.first
+        return retarget_clip(
+            clip, target, source=source, match=None if self.match is None else Match.load(self.match),
+            ground=parse_ground(self.ground), root=root, first=first, fps=self.fps, progress=forward_progress(advance),
+        )  # fmt: skip
+
+
+@cache
+def _load_target(path: Path, include_root: Path | None) -> Rig:
+    """Load the target, once in each process."""
+    return load(path, include_root=include_root)
+
+
+def parse_ground(spec: str | None) -> Terrain | bool | None:
+    """Parse the ground: None for level ground at 0, False for `none`, else a terrain."""
+    if spec is None:
+        return None
+    return False if spec == _NO_GROUND else build_cached_terrain(TerrainOptions(spec))
+
+
+def retarget(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="CLIP... TARGET", help="files with animations (or folders, patterns), and the rig that is to move"
+        ),
+    ],
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            help="write the clip here (.glb, .gltf, .vrm: with the target's meshes; .vrma, .bvh); of many: the folder",
+        ),
+    ] = None,
+    clip: ClipOption = None,
+    match: Annotated[
+        Path | None, typer.Option("--match", metavar="FILE", help="which joint moves which (.toml); default: by roles")
+    ] = None,
+    save_match: Annotated[
+        Path | None, typer.Option("--save-match", metavar="FILE", help="write that table for editing (.toml)")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="print which joint moves which, and do no more")] = False,
+    ground: Annotated[
+        str | None,
+        typer.Option(
+            "--ground",
+            metavar="TERRAIN",
+            help=f"ground under the target: {_NO_GROUND} (no feet are planted), or one of {', '.join(FORMS)}; "
+            "default: level ground at 0",
+        ),
+    ] = None,
+    root: Annotated[
+        RootMode, typer.Option("--root", help="hips: travel as in the source, in place, or positions times leg lengths")
+    ] = RootMode.TRAVEL,
+    first: Annotated[
+        FirstFramesMode, typer.Option("--first", help="a reference pose in front of the clip: leave it out, or keep it")
+    ] = FirstFramesMode.AUTO,
+    fps: Annotated[float | None, typer.Option("--fps", help="sample clips at this rate (frames per second)")] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="write measures of directions, feet and jumps (.json, .txt)")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="exit with 1 if a measure exceeds its bound")] = False,
+    include_root: IncludeRoot = None,
+    suffix: batch_files.FormatOption = None,
+    overwrite: batch_files.OverwriteOption = False,
+    processes: batch_files.ProcessesOption = None,
+    cluster: batch_files.ClusterOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
+) -> None:
+    """Move one character as another one. Joints are matched by their roles, feet stand where the source's do."""
+    if len(files) < 2:  # noqa: PLR2004
+        raise InputError("give clips and the rig that is to move: poise retarget CLIP... TARGET -o OUT")
+    *clips, target = files
+    parse_ground(ground)  # errors in the options are reported before any file is read
+    if match is not None:
+        Match.load(match)
+    job = RetargetJob(target, clip, match, ground, root.value, first.value, fps, strict, include_root)
+    if dry_run or save_match is not None:
+        _show_match(clips, job, save_match, is_printed=dry_run, as_json=as_json)
+        if dry_run:
+            return
+    if out is None:
+        raise InputError("give the output, -o OUT, or --dry-run to see which joint moves which")
+    if batch_files.is_batch(clips, out) or suffix is not None:
+        batch_files.reject_single_file_options("retarget", report=report)
+        batch_options = batch_files.build_batch_options(
+            out, suffix or target.suffix.lstrip("."), overwrite=overwrite, processes=processes, cluster=cluster
+        )
+        raise typer.Exit(
+            run_batch("retarget", clips, batch_options, job, as_json=as_json, splits_clips=clip == ALL_CLIPS)
+        )
+    batch_files.reject_batch_options("retarget", overwrite=overwrite, processes=processes, cluster=cluster)
+    _check_outputs(clips[0], target, out, report)
+    with show_progress_bar("reading", _PROGRESS_STAGES) as advance:
+        results = job.run(clips[0], out, report, advance)
+    _print_results(results, as_json=as_json)
+    if strict and not all(one.result.report.ok for one in results):
+        raise typer.Exit(1)
+
+
+def _check_outputs(file: Path, target: Path, out: Path, report: Path | None) -> None:
+    """Check all output paths before any work."""
+    check_pose_path(out, target)
+    check_overwrites_no_input({"--out": out, "--report": report}, {"CLIP": file, "TARGET": target})
+    if report is not None:
+        if report.suffix.lower() not in _REPORT_SUFFIXES:
+            raise InputError(f"--report writes numbers (.json) or a table (.txt), not {report.name!r}")
+        check_writable(report)
+    check_distinct_outputs({"--out": [out], "--report": [report]})
+
+
+def _show_match(
+    clips: list[Path], job: RetargetJob, save_path: Path | None, *, is_printed: bool, as_json: bool
+) -> None:
+    """Print and save which joint moves which."""
+    if len(clips) != 1 or batch_files.is_batch(clips, None):
+        raise InputError("--dry-run and --save-match take one file with a clip, and the target")
+    if save_path is not None:
+        check_writable(save_path)
+        check_overwrites_no_input({"--save-match": save_path}, {"CLIP": clips[0], "TARGET": job.target})
+    source, target = (load(path, include_root=job.include_root) for path in (clips[0], job.target))
+    pairs = match_roles(find_roles(source), find_roles(target)) if job.match is None else Match.load(job.match)
+    if save_path is not None:
+        pairs.save(save_path)
+    if is_printed and as_json:
+        typer.echo(json.dumps(_build_match_json(pairs), indent=1))
+    elif is_printed:
+        say(*str(pairs).split("\n"))
+
+
+def _build_match_json(pairs: Match) -> dict[str, Any]:
+    rows = [
+        {"role": row.role, "from": row.source, "to": row.target, "turn": row.turn, "skip": row.skip, "note": row.note}
+        for row in pairs.joints
+    ]
+    return {"match": rows, "notes": list(pairs.notes), "units": {"turn": "degrees"}}
+
+
+def _print_results(results: list[RetargetedClip], *, as_json: bool) -> None:
+    if as_json:
+        documents = [
+            {
+                **one.result.report.as_object(), "clip": one.source_name, "out": str(one.out),
+                "match": _build_match_json(one.result.match)["match"],
+            }
+            for one in results
+        ]  # fmt: skip
+        units = {"limbs": "degrees", "skate": "cm/s", "depth": "mm", "floating": "mm", "jumps": "limb lengths"}
+        document = documents[0] if len(documents) == 1 else {"clips": documents}
+        typer.echo(json.dumps(document | {"units": units}, indent=1, allow_nan=False))
+        return
+    for one in results:
+        if len(results) == 1:
+            say(*str(one.result.report).split("\n"))
+        else:
+            for sentence in one.result.report.worse:
+                say(f"worse: clip {one.source_name!r}: {sentence}")
+        say(f"clip {one.source_name!r} in {one.out}: {format_count(len(one.result), 'frame')}")
+
+
+def _build_row(results: list[RetargetedClip], *, strict: bool) -> batch_files.ResultRow:
+    """Build the table row of a file: sums of frames and losses, the largest error and skate of all clips."""
+    reports = [one.result.report for one in results]
+    losses = [sentence for report in reports for sentence in report.worse]
+    notes = dict.fromkeys([*losses, *(note for report in reports for note in report.notes)])
+    return {
+        "status": "worse" if strict and losses else "ok",
+        "frames": sum(report.frames for report in reports),
+        "arms": _find_largest_error(reports, "Arm"),
+        "legs": _find_largest_error(reports, "Leg"),
+        "skate": max((report.feet["skate"] for report in reports if report.feet is not None), default=0.0),
+        "worse": len(losses),
+        "files": sorted({str(one.out) for one in results}),
+        "message": "; ".join(notes),
+    }
+
+
+def _find_largest_error(reports: list[Any], part: str) -> float:
+    return max(limb.p95 for report in reports for limb in report.limbs if limb.role.endswith(part))

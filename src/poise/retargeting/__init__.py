@@ -1,0 +1,13 @@
+"""Retargeting: the motion of one character on another one.
+
+    source rig, clip -> Body --+
+                               +-- Match -> rotations of the target's joints -> root -> planted feet -> report
+    target rig       -> Body --+
+
+`body.py` measures a character: its joints by role, its reference pose, and a frame for each segment. A segment is a
+role and the next one of its limb. `reference_pose.py` chooses the pose that shows the body's directions, `bend_axes.py`
+finds the axes of elbows and knees. `match.py` pairs the joints of two characters. `transfer.py` gives the segments of
+the target the rotations of the source's; rest rotations never enter. `root_path.py` scales the way of the hips, and
+`retarget.py` has the public call: it plants the source's contacts on the target's ground. `report.py` measures the
+result.
+"""

@@ -1,0 +1,78 @@
+"""Axes of elbows and knees, from how clips bend them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.vectors import cross, normalise
+from poise.model.clip import Clip
+from poise.model.roles.bone_names import SIDES
+
+LIMBS = (("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot"))
+
+# sine: a limb that is bent less does not show its axis
+_MIN_BEND_SINE = float(np.sin(np.radians(12.0)))
+# length of the sum of bends, of the sum of their lengths: below it they have no common axis
+_MIN_AGREEMENT = 0.9
+# bent frames without which a clip shows nothing
+_MIN_BENT_FRAMES = 5
+# frames of all clips that are measured
+_MAX_MEASURED_FRAMES = 4000
+
+
+def measure_bend_axes(rows: Mapping[str, int], carriers: Mapping[str, int], clips: Sequence[Clip]) -> dict[str, Floats]:
+    """Measure the axes (3,) about which clips bend elbows and knees, by role.
+
+    rows      joints of roles
+    carriers  joints whose rotations count for a segment
+
+    Each axis is in the frame of the segment's carrier: the sum over bent frames of e1 x (e1 of the segment below), for
+    the segment above the hinge and for the one below. It is left out where the frames do not agree.
+    """
+    poses = _sample_poses(clips)
+    axes: dict[str, Floats] = {}
+    if not poses:
+        return axes
+    for side in SIDES:
+        for parts in LIMBS:
+            roles = [f"{side}{part}" for part in parts]
+            if not all(role in rows for role in roles):
+                continue
+            bends, turns = _measure_bends(poses, [rows[role] for role in roles], [carriers[role] for role in roles[:2]])
+            for role, turn in zip(roles[:2], turns, strict=True):
+                axis = _average_bends(rotations.rotate(rotations.inverse(turn), bends))
+                if axis is not None:
+                    axes[role] = axis
+    return axes
+
+
+def _sample_poses(clips: Sequence[Clip]) -> list[tuple[Floats, Floats]]:
+    """Sample positions (F, n, 3) and rotations (F, n, 4) of clips, evenly."""
+    total = sum(len(clip) for clip in clips)
+    stride = max(1, -(-total // _MAX_MEASURED_FRAMES))
+    worlds = [clip.poses[::stride].world for clip in clips if len(clip)]
+    return [(world.positions, world.rotations) for world in worlds]
+
+
+def _measure_bends(
+    poses: list[tuple[Floats, Floats]], rows: list[int], carriers: list[int]
+) -> tuple[Floats, list[Floats]]:
+    """Measure bend vectors (F, 3) in the world, and rotations (F, 4) of both carriers."""
+    positions = np.concatenate([points[:, rows] for points, _ in poses])
+    upper, lower = normalise(positions[:, 1] - positions[:, 0]), normalise(positions[:, 2] - positions[:, 1])
+    return cross(upper, lower), [np.concatenate([turns[:, carrier] for _, turns in poses]) for carrier in carriers]
+
+
+def _average_bends(bends: Floats) -> Floats | None:
+    """Average bend vectors (F, 3) of the bent frames. None where they are few or do not agree."""
+    sines = np.linalg.norm(bends, axis=-1)
+    bent = sines > _MIN_BEND_SINE
+    if bent.sum() < _MIN_BENT_FRAMES:
+        return None
+    total = bends[bent].sum(axis=0)
+    length = float(np.linalg.norm(total))
+    return total / length if length >= _MIN_AGREEMENT * float(sines[bent].sum()) else None

@@ -1,0 +1,308 @@
+"""Match: which joint of one character moves which joint of another one."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from poise.calls.argument_checks import check_type
+from poise.errors import FileError, InputError, PoiseError, UnknownNameError, UnsupportedError, quote_value
+from poise.io.files import write_atomically
+from poise.maths.arrays import check_real
+from poise.model.anatomy.roles import Roles
+from poise.model.clip import Clip
+from poise.model.joint_tree import is_robot
+from poise.model.rig import Rig
+from poise.model.rig_roles import find_roles
+from poise.model.roles.bone_names import BONES, SIDES
+from poise.model.roles.role_search import MIN_CONFIDENCE
+from poise.model.skeleton import Kind, Skeleton
+from poise.retargeting.body import FINGER_PARTS, FINGERS, REQUIRED_PARTS, split_role
+
+# confidence of a role below which it is not matched
+LEAST_CONFIDENCE = 0.5
+_LONG_FINGERS = FINGERS[1:]
+_COLUMNS = ("role", "from", "to", "turn", "note")
+
+
+@dataclass(frozen=True)
+class MatchedJoint:
+    """A row of a match.
+
+    Parameters
+    ----------
+    role
+        The role of both joints, a VRM 1.0 bone name.
+    source, target
+        Names of the joints; "" where a character has none.
+    turn
+        [degrees] by which the target's segment is turned about its bone, in addition.
+    skip
+        Whether the row is left out: the target's joint then stays as it is at rest.
+    note
+        What is special about it.
+    """
+
+    role: str
+    source: str
+    target: str
+    turn: float = 0.0
+    skip: bool = False
+    note: str = ""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the joint of the target follows that of the source."""
+        return bool(self.source and self.target) and not self.skip
+
+
+@dataclass(frozen=True)
+class Match:
+    """Which joint of one character moves which joint of another one. `print(match)` shows it as a table.
+
+    Parameters
+    ----------
+    joints
+        A row for each role that one of both characters has.
+    notes
+        What was assumed, a sentence each.
+    """
+
+    joints: tuple[MatchedJoint, ...]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        rows = [_COLUMNS, *(_format_row(joint) for joint in self.joints)]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+        lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def __len__(self) -> int:
+        return len(self.joints)
+
+    def __getitem__(self, role: str) -> MatchedJoint:
+        for joint in self.joints:
+            if joint.role == role:
+                return joint
+        raise UnknownNameError("role", role, [joint.role for joint in self.joints])
+
+    def with_joint(self, role: str, **changes: Any) -> Match:
+        """Return the match with one row changed: `source`, `target`, `turn` or `skip`."""
+        changed = _check_row(replace(self[role], **changes))
+        return replace(self, joints=tuple(changed if joint.role == role else joint for joint in self.joints))
+
+    def list_joints(self, *, of_target: bool) -> dict[str, str]:
+        """Map roles to joint names of one of both characters, whether they have a partner or not."""
+        names = {joint.role: joint.target if of_target else joint.source for joint in self.joints}
+        return {role: name for role, name in names.items() if name}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the match as a TOML file, a table for each role."""
+        path = Path(path)
+        if path.suffix.lower() != ".toml":
+            raise FileError(path, "a match is kept in a file that ends with .toml")
+        lines = ["# Which joint moves which. turn: degrees about the bone. skip = true leaves a row out."]
+        for joint in self.joints:
+            lines += [f"\n[{joint.role}]", f"from = {_quote(joint.source)}", f"to = {_quote(joint.target)}"]
+            lines += [f"turn = {joint.turn!r}"] * bool(joint.turn) + ["skip = true"] * joint.skip
+        write_atomically(path, ("\n".join(lines) + "\n").encode())
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Match:
+        """Load a match that `save` wrote, edited or not. FileError names the row that cannot be used."""
+        path = Path(path)
+        try:
+            tables = tomllib.loads(path.read_bytes().decode())
+        except OSError as error:
+            raise FileError(path, error.strerror or "cannot be read") from error
+        except (ValueError, RecursionError) as error:
+            raise FileError(path, f"is no TOML file: {error}") from error
+        rows: list[MatchedJoint] = []
+        for role, table in tables.items():
+            try:
+                rows.append(_read_row(role, table))
+            except PoiseError as error:
+                raise FileError(path, str(error)) from error
+        return Match(tuple(rows))
+
+
+def _format_row(joint: MatchedJoint) -> tuple[str, ...]:
+    turn = f"{joint.turn:g}" if joint.turn else ""
+    note = "skipped" if joint.skip else joint.note
+    return joint.role, joint.source or "-", joint.target or "-", turn, note
+
+
+def _quote(text: str) -> str:
+    """Quote a name as a basic string of TOML."""
+    escaped = "".join(
+        f"\\u{ord(letter):04x}" if ord(letter) < 0x20 or ord(letter) == 0x7F else letter  # noqa: PLR2004
+        for letter in text.replace("\\", "\\\\").replace('"', '\\"')
+    )
+    return f'"{escaped}"'
+
+
+def _read_row(role: str, table: Any) -> MatchedJoint:
+    """Read a table of a match file."""
+    if not isinstance(table, dict):
+        raise InputError(f"{role} is no table: write [{role}] with from and to below")
+    values: dict[str, Any] = dict(table)
+    unknown = [name for name in values if name not in ("from", "to", "turn", "skip")]
+    if unknown:
+        raise InputError(f"[{role}] has an unknown entry {quote_value(unknown[0])}; entries: from, to, turn, skip")
+    row = MatchedJoint(
+        role, values.get("from", ""), values.get("to", ""), values.get("turn", 0.0), values.get("skip", False)
+    )
+    return _check_row(row)
+
+
+def _check_row(row: MatchedJoint) -> MatchedJoint:
+    """Check the values of a row. InputError names the wrong one."""
+    if row.role not in BONES:
+        raise UnknownNameError("role", row.role, BONES)
+    for name, value in (("from", row.source), ("to", row.target)):
+        if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance]  (a file has any values)
+            raise InputError(f"{name} of {row.role} must be the name of a joint, not {quote_value(value)}")
+    if not isinstance(row.skip, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InputError(f"skip of {row.role} must be true or false, not {quote_value(row.skip)}")
+    turn = check_real(row.turn, f"turn of {row.role}")
+    if not abs(turn) <= 360.0:  # noqa: PLR2004
+        raise InputError(f"turn of {row.role} must be from -360 to 360 degrees, not {turn:g}")
+    return replace(row, turn=float(turn))
+
+
+# --- Search of a match -----------------------------------------------------------------------------------------------
+
+
+def match(source: Rig, target: Rig, *, clip: Clip | None = None) -> Match:
+    """Pair the joints of two characters by their roles.
+
+    Parameters
+    ----------
+    source
+        The rig whose motion is wanted. A sidecar with roles counts.
+    target
+        The rig that is to move.
+    clip
+        The clip that will be retargeted. A match does not depend on it.
+
+    Returns
+    -------
+    Match
+        A row for each role that one of both has. A finger without a partner follows the nearest finger of the source.
+
+    Raises
+    ------
+    UnsupportedError
+        For a character without known arms and legs, for animals, and for robots as targets.
+    """
+    for name, rig in (("the source", source), ("the target", target)):
+        check_type(rig, Rig, name)
+    if clip is not None:
+        check_type(clip, Clip, "the clip of a match")
+    return match_roles(find_roles(source), find_roles(target))
+
+
+def match_roles(source: Roles, target: Roles) -> Match:
+    """Pair the joints of two characters by roles."""
+    for roles, name in ((source, "source"), (target, "target")):
+        check_limbs(roles, name)
+    check_turning_joints(target.skeleton, _list_joints(target))
+    sources, targets = _list_joints(source), _list_joints(target)
+    rows = [
+        _pair_joint(role, sources, targets, (source, target)) for role in BONES if role in sources or role in targets
+    ]
+    return Match(tuple(rows), tuple(_note_doubts(source, "source") + _note_doubts(target, "target")))
+
+
+def check_limbs(roles: Roles, name: str) -> None:
+    """Refuse a character without known arms and legs, and animals. The sentence tells what to declare."""
+    if roles.kind in ("quadruped", "multi-legged"):
+        raise UnsupportedError(f"the {name} is an animal on four legs or more: retargeting is for people")
+    joints = _list_joints(roles)
+    missing = [f"{side}{part}" for side in SIDES for part in REQUIRED_PARTS if f"{side}{part}" not in joints]
+    if missing:
+        remainder = f" and {len(missing) - 3} more" if len(missing) > 3 else ""  # noqa: PLR2004
+        raise UnsupportedError(
+            f"the {name} has no known {', '.join(missing[:3])}{remainder}: name arms and legs in the [humanoid] table "
+            f'of its sidecar, such as {missing[0]} = "JOINT"'
+        )
+
+
+def check_turning_joints(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
+    """Refuse robots as targets. Every joint with a role must turn freely."""
+    for role, joint in joints.items():
+        kind = Kind(int(skeleton.kinds[skeleton.index(joint)]))
+        side, part = split_role(role)
+        if kind not in (Kind.BALL, Kind.FREE) and (not side or part in REQUIRED_PARTS):
+            what = "robots" if is_robot(skeleton.kinds, skeleton.parents) else "targets with such joints"
+            raise UnsupportedError(
+                f"the target's joint {joint!r} ({role}) does not turn freely: retargeting onto {what} is not supported "
+                "yet; poise.bake solves a clip for goals on any joints"
+            )
+
+
+def _list_joints(roles: Roles) -> dict[str, str]:
+    """Map the roles that are known well enough to joint names."""
+    return {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= LEAST_CONFIDENCE}
+
+
+def _pair_joint(
+    role: str, sources: Mapping[str, str], targets: Mapping[str, str], roles: tuple[Roles, Roles]
+) -> MatchedJoint:
+    source, target = sources.get(role, ""), targets.get(role, "")
+    if source and target:
+        least = min(one.confidence[role] for one in roles)
+        return MatchedJoint(role, source, target, note=f"confidence {least:g}" if least < MIN_CONFIDENCE else "")
+    if target:
+        finger = _find_nearest_finger(role, sources)
+        if finger:
+            return MatchedJoint(role, sources[finger], target, note=f"follows {finger}")
+        return MatchedJoint(role, source, target, note=_explain_missing_source(role))
+    return MatchedJoint(role, source, target, note="the target has none")
+
+
+def _explain_missing_source(role: str) -> str:
+    if role in ("spine", "chest", "upperChest", "neck"):
+        return "shares the rotation of the trunk"
+    return "the source has none: it stays as at rest"
+
+
+def _find_nearest_finger(role: str, sources: Mapping[str, str]) -> str:
+    """Find the joint of another finger that moves this one, or ""."""
+    side, part = split_role(role)
+    finger = next((finger for finger in _LONG_FINGERS if part.startswith(finger)), "")
+    joint = part[len(finger) :]
+    if not side or not finger or joint not in FINGER_PARTS[1:] or f"{side}{finger}Proximal" in sources:
+        return ""
+    order = sorted(_LONG_FINGERS, key=lambda other: abs(_LONG_FINGERS.index(other) - _LONG_FINGERS.index(finger)))
+    return next((f"{side}{other}{joint}" for other in order if f"{side}{other}{joint}" in sources), "")
+
+
+def _note_doubts(roles: Roles, name: str) -> list[str]:
+    doubtful = [role for role in _list_joints(roles) if roles.confidence[role] < MIN_CONFIDENCE]
+    if not doubtful:
+        return []
+    return [f"the {name}'s {', '.join(doubtful)} {'is' if len(doubtful) == 1 else 'are'} known with less confidence"]
+
+
+def check_match(value: Match, source: Skeleton, target: Skeleton) -> Match:
+    """Check that the joints of a match exist, and that arms and legs are paired."""
+    check_type(value, Match, "match")
+    for row in value.joints:
+        for joint, skeleton in ((row.source, source), (row.target, target)):
+            if joint and joint not in skeleton:
+                raise UnknownNameError("joint", joint, skeleton.names)
+    named = {row.role for row in value.joints if row.source and row.target}
+    missing = [role for role in _required_roles() if role not in named]
+    if missing:
+        raise InputError(f"a match names arms and legs of both characters, skipped or not: {missing[0]} is not paired")
+    check_turning_joints(target, {row.role: row.target for row in value.joints if row.target})
+    return value
+
+
+def _required_roles() -> Iterable[str]:
+    return (f"{side}{part}" for side in SIDES for part in REQUIRED_PARTS)

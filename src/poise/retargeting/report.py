@@ -1,0 +1,324 @@
+"""Report of a retargeted clip: directions of limbs, feet, jumps. Measured by forward kinematics of both characters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.errors import FileError
+from poise.formatting import format_count, format_fields
+from poise.ground.contact.contacts import Contacts
+from poise.ground.plant import Planted
+from poise.io.files import encode_text, write_atomically
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.vectors import cross, dot, normalise
+from poise.model.clip import Clip
+from poise.model.pose import Transforms
+from poise.model.roles.bone_names import SIDES
+from poise.retargeting.body import NEXT_PARTS, Body, split_role
+from poise.retargeting.match import Match
+from poise.retargeting.transfer import is_limb
+
+# Bounds of `ok`. Arms follow the source exactly unless hands are brought together or bear on the ground; legs unless
+# their feet are planted.
+MAX_ARM_ERROR_DEG, MAX_MOVED_ARM_ERROR_DEG = 0.1, 15.0
+MAX_LEG_ERROR_DEG, MAX_PLANTED_LEG_ERROR_DEG = 0.1, 20.0
+MAX_SKATE_CM_S, MAX_DEPTH_MM, MAX_FLOATING_MM = 0.1, 1.0, 1.0
+MAX_JUMP_RATIO = 2.0
+# of the limb's length: smaller changes of step are no jump
+_MIN_JUMP = 0.01
+_PERCENTILES = (50.0, 95.0, 99.0)
+_JUMP_PERCENTILE = 99.9
+# frames without which a step has no change
+_MIN_JUMP_FRAMES = 4
+
+
+class LimbError(NamedTuple):
+    """How far a segment of the target is off the source's direction [degrees].
+
+    role         the segment
+    p50, p95, p99
+                 percentiles of the angle between both directions
+    most         the largest angle, and its frame
+    worst_frame
+    twist_p95    angle about the bone, 95 % of frames
+    """
+
+    role: str
+    p50: float
+    p95: float
+    p99: float
+    most: float
+    worst_frame: int
+    twist_p95: float
+
+
+class Jump(NamedTuple):
+    """Change of step of a hand or an ankle, 99.9 % of frames, as a fraction of its limb's length."""
+
+    role: str
+    source: float
+    target: float
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the target's is more than twice the source's."""
+        return self.target > max(MAX_JUMP_RATIO * self.source, _MIN_JUMP)
+
+
+@dataclass(frozen=True, eq=False)
+class RetargetReport:
+    """Measures of a retargeted clip. `str()` is a table, `to_json()` the same numbers.
+
+    Parameters
+    ----------
+    name
+        Name of the clip.
+    frames
+        How many it has.
+    limbs
+        Errors of direction of arms and legs, in all frames.
+    standing
+        The same of the legs while their feet stand; empty where none were planted.
+    feet
+        skate [cm/s], depth [mm] and floating [mm] of standing feet; None where none were planted.
+    step_width
+        Level distance of both ankles across the way while both stand, in hip widths, of source and target; None where
+        they never do.
+    jumps
+        Changes of step of hands and ankles.
+    unmatched
+        Roles that one of both characters has and the other one has not.
+    worse
+        What exceeds its bound, a sentence each; empty where `ok`.
+    notes
+        What was assumed or given up.
+    """
+
+    __repr__ = format_fields
+
+    name: str
+    frames: int
+    limbs: tuple[LimbError, ...]
+    standing: tuple[LimbError, ...]
+    feet: Mapping[str, float] | None
+    step_width: tuple[float, float] | None
+    jumps: tuple[Jump, ...]
+    unmatched: tuple[str, ...]
+    worse: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing exceeds its bound."""
+        return not self.worse
+
+    def __str__(self) -> str:
+        lines = [f"clip {self.name!r}, {format_count(self.frames, 'frame')}"]
+        lines.append(f"{'direction of limbs [deg]':<28}{'p50':>8}{'p95':>8}{'p99':>8}{'most':>8}  frame   twist p95")
+        lines += [_format_limb(limb) for limb in self.limbs]
+        if self.standing:
+            lines += ["while their feet stand", *(_format_limb(limb) for limb in self.standing)]
+        if self.feet is not None:
+            skate, depth, floating = (self.feet[name] for name in ("skate", "depth", "floating"))
+            lines.append(f"feet: skate {skate:.2f} cm/s, {depth:.2f} mm in the ground, floating {floating:.2f} mm")
+        if self.step_width is not None:
+            lines.append("step width in hip widths: {:.2f} in the source, {:.2f} here".format(*self.step_width))
+        jumps = ", ".join(f"{jump.role} {jump.source:.4f} -> {jump.target:.4f}" for jump in self.jumps)
+        lines.append(f"change of step in limb lengths: {jumps}")
+        lines += [f"without a partner: {', '.join(self.unmatched)}"] * bool(self.unmatched)
+        lines += [f"worse: {sentence}" for sentence in self.worse] or ["ok: nothing exceeds its bound"]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def as_object(self) -> dict[str, Any]:
+        """Return every number as a JSON object. Degrees, cm/s, mm; fractions of limb lengths."""
+        return {
+            "name": self.name, "frames": self.frames,
+            "limbs": [limb._asdict() for limb in self.limbs], "standing": [limb._asdict() for limb in self.standing],
+            "feet": None if self.feet is None else dict(self.feet),
+            "step_width": None if self.step_width is None else list(self.step_width),
+            "jumps": [jump._asdict() for jump in self.jumps], "unmatched": list(self.unmatched),
+            "ok": self.ok, "worse": list(self.worse), "notes": list(self.notes),
+        }  # fmt: skip
+
+    def to_json(self) -> str:
+        """Every number as JSON text."""
+        return json.dumps(self.as_object(), indent=1, allow_nan=False)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the report: numbers (.json) or the table (.txt)."""
+        path = Path(path)
+        if path.suffix.lower() not in (".json", ".txt"):
+            raise FileError(path, "a report is written as .json or .txt")
+        write_atomically(path, encode_text((self.to_json() if path.suffix.lower() == ".json" else str(self)) + "\n"))
+
+
+def _format_limb(limb: LimbError) -> str:
+    angles = "".join(f"{angle:8.2f}" for angle in (limb.p50, limb.p95, limb.p99, limb.most))
+    return f"  {limb.role:<26}{angles}{limb.worst_frame:7d}{limb.twist_p95:12.2f}"
+
+
+class Measured(NamedTuple):
+    """What a report is made of. Both clips have the same times.
+
+    moved_arms  (F,) frames in which hands were brought together, or bear
+    """
+
+    source: Clip
+    target: Clip
+    bodies: tuple[Body, Body]
+    match: Match
+    contacts: Contacts | None
+    planted: Planted | None
+    moved_arms: Bools
+    notes: tuple[str, ...]
+
+
+def build_report(measured: Measured) -> RetargetReport:
+    """Measure a retargeted clip."""
+    source, target = measured.source.poses.world, measured.target.poses.world
+    errors = _measure_limbs(measured, source, target)
+    everywhere = np.ones(len(measured.source), dtype=np.bool_)
+    limbs = tuple(_summarise_limb(role, *angles, everywhere) for role, angles in errors.items())
+    planted, contacts = measured.planted, measured.contacts
+    standing: tuple[LimbError, ...] = ()
+    feet = None
+    if planted is not None and contacts is not None:
+        stands = {leg: contacts.any[:, column] for column, leg in enumerate(contacts.legs)}
+        standing = tuple(
+            _summarise_limb(role, *errors[role], stands[side])
+            for side in SIDES
+            for role in errors
+            if role.startswith(side) and role.endswith("Leg") and side in stands and stands[side].any()
+        )
+        after = planted.report.after
+        feet = {"skate": after.skate, "depth": after.penetration, "floating": after.floating}
+    jumps = _measure_jumps(source, target, measured.bodies) if len(everywhere) >= _MIN_JUMP_FRAMES else ()
+    return RetargetReport(
+        name=measured.target.name,
+        frames=len(everywhere),
+        limbs=limbs,
+        standing=standing,
+        feet=feet,
+        step_width=_measure_step_widths(measured, source, target),
+        jumps=jumps,
+        unmatched=tuple(row.role for row in measured.match.joints if not row.is_used),
+        worse=tuple(_list_losses(limbs, feet, jumps, measured)),
+        notes=measured.notes,
+    )
+
+
+def _measure_limbs(measured: Measured, source: Transforms, target: Transforms) -> dict[str, tuple[Floats, Floats]]:
+    """Measure angles (F,) between directions of segments, and about them [degrees], by role."""
+    body, target_body = measured.bodies
+    errors: dict[str, tuple[Floats, Floats]] = {}
+    for row in measured.match.joints:
+        if not row.is_used or not is_limb(row.role):
+            continue
+        directions = [
+            rotations.rotate(one.world_turn, _find_directions(one, row.role, world.positions))
+            for one, world in zip(measured.bodies, (source, target), strict=True)
+        ]
+        sine, cosine = np.linalg.norm(cross(*directions), axis=-1), dot(*directions)
+        turns = [
+            rotations.multiply(
+                rotations.multiply(one.world_turn, world.rotations[:, one.segments[row.role].carrier]),
+                one.segments[row.role].carrier_frame,
+            )
+            for one, world in zip((body, target_body), (source, target), strict=True)
+        ]
+        between = rotations.multiply(rotations.inverse(turns[0]), turns[1])
+        twist = rotations.twist_angle(between, np.array([1.0, 0.0, 0.0])) - np.radians(row.turn)
+        twist = np.abs(np.arctan2(np.sin(twist), np.cos(twist)))
+        errors[row.role] = np.degrees(np.arctan2(sine, cosine)), np.degrees(twist)
+    return errors
+
+
+def _find_directions(body: Body, role: str, positions: Floats) -> Floats:
+    """Find the directions (F, 3) of a segment in the file's axes."""
+    side, part = split_role(role)
+    return normalise(positions[:, body.rows[f"{side}{NEXT_PARTS[part]}"]] - positions[:, body.rows[role]])
+
+
+def _summarise_limb(role: str, angles: Floats, twists: Floats, frames: Bools) -> LimbError:
+    chosen = angles[frames]
+    worst = int(np.flatnonzero(frames)[chosen.argmax()])
+    p50, p95, p99 = (float(value) for value in np.percentile(chosen, _PERCENTILES))
+    return LimbError(role, p50, p95, p99, float(angles[worst]), worst, float(np.percentile(twists[frames], 95.0)))
+
+
+def _measure_jumps(source: Transforms, target: Transforms, bodies: tuple[Body, Body]) -> tuple[Jump, ...]:
+    """Measure changes of step of hands and ankles, in lengths of their limbs."""
+    jumps: list[Jump] = []
+    for side in SIDES:
+        for end in ("Hand", "Foot"):
+            changes = [
+                np.linalg.norm(np.diff(world.positions[:, body.rows[f"{side}{end}"]], 2, axis=0), axis=-1)
+                / (body.arm_length if end == "Hand" else body.leg_length)
+                for body, world in zip(bodies, (source, target), strict=True)
+            ]
+            jumps.append(Jump(f"{side}{end}", *(float(np.percentile(change, _JUMP_PERCENTILE)) for change in changes)))
+    return tuple(jumps)
+
+
+def _measure_step_widths(measured: Measured, source: Transforms, target: Transforms) -> tuple[float, float] | None:
+    """Measure the median distance of both ankles along the line of the hips, in hip widths, while both stand."""
+    contacts = measured.contacts
+    if contacts is None or len(contacts.legs) != len(SIDES):
+        return None
+    both = contacts.any.all(axis=1)
+    if not both.any():
+        return None
+    widths = [
+        _measure_step_width(body, world.positions[both])
+        for body, world in zip(measured.bodies, (source, target), strict=True)
+    ]
+    return widths[0], widths[1]
+
+
+def _measure_step_width(body: Body, positions: Floats) -> float:
+    hips, ankles = (
+        rotations.rotate(
+            body.world_turn, positions[:, body.rows[f"left{part}"]] - positions[:, body.rows[f"right{part}"]]
+        )
+        for part in ("UpperLeg", "Foot")
+    )
+    level = hips[:, :2] / np.maximum(np.linalg.norm(hips[:, :2], axis=-1, keepdims=True), 1e-300)
+    return float(np.median((ankles[:, :2] * level).sum(axis=-1)) / np.median(np.linalg.norm(hips, axis=-1)))
+
+
+def _list_losses(
+    limbs: tuple[LimbError, ...], feet: Mapping[str, float] | None, jumps: tuple[Jump, ...], measured: Measured
+) -> list[str]:
+    """List what exceeds its bound, a sentence each."""
+    losses: list[str] = []
+    for limb in limbs:
+        is_arm = limb.role.endswith("Arm")
+        if is_arm:
+            bound = MAX_MOVED_ARM_ERROR_DEG if measured.moved_arms.any() else MAX_ARM_ERROR_DEG
+        else:
+            bound = MAX_LEG_ERROR_DEG if measured.planted is None else MAX_PLANTED_LEG_ERROR_DEG
+        if limb.p95 > bound:
+            losses.append(
+                f"{limb.role} is {limb.p95:.1f} deg off the source's direction (95 % of frames), more than {bound:g}; "
+                f"most at frame {limb.worst_frame}"
+            )
+    for name, unit, bound in (
+        ("skate", "cm/s", MAX_SKATE_CM_S), ("depth", "mm", MAX_DEPTH_MM), ("floating", "mm", MAX_FLOATING_MM)
+    ):  # fmt: skip
+        if feet is not None and feet[name] > bound:
+            losses.append(f"{name} of standing feet is {feet[name]:.2f} {unit}, more than {bound:g}")
+    losses += [
+        f"{jump.role} jumps: its change of step is {jump.target:.3f} of its limb's length (99.9 % of frames), "
+        f"{jump.source:.3f} in the source"
+        for jump in jumps
+        if jump.is_worse
+    ]
+    return losses

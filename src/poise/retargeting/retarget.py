@@ -1,0 +1,352 @@
+"""retarget() moves one character as another one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from poise.calls.argument_checks import check_choice, check_type
+from poise.calls.progress import Advance, report_progress
+from poise.errors import InputError, PoiseError, UnsupportedError
+from poise.formatting import format_count
+from poise.ground.contact.contacts import Contacts
+from poise.ground.figure.figure import Up, figure_of
+from poise.ground.figure.motion import motion_of
+from poise.ground.figure.speeds import lone_frames
+from poise.ground.found import analyse_clip, with_bearing
+from poise.ground.plant import Planted, even, plant_analysed
+from poise.ground.stages import Allowed
+from poise.ground.terrain.terrain import Terrain
+from poise.maths.arrays import Floats
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.rig_roles import find_roles
+from poise.retargeting.body import Body, measure_body
+from poise.retargeting.flat_feet import select_flat_feet
+from poise.retargeting.match import Match, check_match, match_roles
+from poise.retargeting.report import Measured, RetargetReport, build_report
+from poise.retargeting.root_path import (
+    RootMotion,
+    Standing,
+    analyse_ground,
+    compute_body_shift,
+    compute_hip_path,
+    find_hip_middle,
+    find_level_path,
+    find_target_soles,
+    measure_rest_standing,
+    measure_standing,
+    move_hips,
+    turn_positions,
+    turn_z_up,
+)
+from poise.retargeting.transfer import (
+    RotationPlan,
+    compute_world_rotations,
+    is_same_tree,
+    plan_rotations,
+    read_rotations,
+    write_rotations,
+)
+
+FirstFrames = Literal["auto", "keep"]
+
+_STAGES = 3  # of the progress: measuring the source, moving the target, planting its feet
+_UP_COSINE = 0.999  # an axis of a file that is up
+_BLOCK_FRAMES = 1024  # frames in memory at once, besides the answer
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Retargeted(Clip):
+    """A clip of the target, and a record of how it came about. It is a Clip, which can be saved.
+
+    Parameters
+    ----------
+    times, poses, name
+        As for Clip.
+    match
+        Which joint of the source moves which joint of the target.
+    bodies
+        Both characters as they were measured, the source first.
+    contacts
+        When the feet of the source stand; None where that is unknown.
+    source
+        The clip that was retargeted, at the same times.
+    planted
+        The result of `plant_feet` for the target; None where no feet were planted.
+    notes
+        What was assumed or given up, a sentence each.
+    """
+
+    match: Match = field(kw_only=True)
+    bodies: tuple[Body, Body] = field(kw_only=True)
+    contacts: Contacts | None = field(kw_only=True, default=None)
+    source: Clip = field(kw_only=True)
+    planted: Planted | None = field(kw_only=True, default=None)
+    notes: tuple[str, ...] = field(kw_only=True, default=())
+
+    @property
+    def clip(self) -> Clip:
+        """The clip itself: a Retargeted is one."""
+        return self
+
+    @cached_property
+    def report(self) -> RetargetReport:
+        """Measures of the clip beside its source. Computed on first access."""
+        bears = np.zeros(len(self), dtype=np.bool_)
+        if self.planted is not None and self.planted.bearing is not None:
+            bears = np.asarray(self.planted.bearing.on.any(axis=1), dtype=np.bool_)
+        return build_report(
+            Measured(
+                self.source, self, self.bodies, self.match, self.contacts, self.planted, moved_arms=bears,
+                notes=self.notes,
+            )
+        )  # fmt: skip
+
+
+class Options(NamedTuple):
+    """The checked options of a call."""
+
+    ground: Terrain | bool | None
+    root: RootMotion
+    first: FirstFrames
+    fps: float | None
+
+
+def retarget(
+    clip: Clip | Rig,
+    target: Rig,
+    *,
+    source: Rig | None = None,
+    match: Match | None = None,
+    ground: Terrain | bool | None = None,
+    root: RootMotion = "travel",
+    first: FirstFrames = "auto",
+    fps: float | None = None,
+    progress: bool | Callable[[int, int, str], None] | None = None,
+) -> Retargeted:
+    """Move a character as another one.
+
+    Parameters
+    ----------
+    clip
+        The motion, or a rig with one clip.
+    target
+        The rig that is to move. It needs known arms and legs of joints that turn freely.
+    source
+        The rig of the clip, where its sidecar or its file declares roles. By default the clip's skeleton is asked.
+    match
+        Which joint moves which; by default `poise.match(source, target)`.
+    ground
+        The ground under the target; by default level ground at 0 of its file. The feet stand on it when those of the
+        source stand. False: no feet are planted.
+    root
+        "travel": the hips go as far as in the source, times the ratio of leg lengths, and are as high over the ground.
+        "in_place": the way over the ground is taken out. "keep": the position of the hips times that ratio.
+    first
+        "auto": frames in front of the clip that no motion leads to, such as a T pose, are left out. "keep": they stay.
+    fps
+        Sample the clip at this rate first [frames/s]; by default its own frames.
+    progress
+        As for `solve`.
+
+    Returns
+    -------
+    Retargeted
+        The clip of the target, with match, contacts and notes.
+
+    Raises
+    ------
+    UnsupportedError
+        For characters without known arms and legs, for animals, and for robots as targets.
+    InputError
+        For a clip without frames, and for a match without arms and legs.
+    """
+    clip, rig = _check_source(clip, source)
+    check_type(target, Rig, "the target")
+    options = _check_options(ground, root, first, fps)
+    with report_progress(progress, "retargeting", _STAGES) as advance:
+        advance(0, "measuring the source")
+        return _retarget_clip(clip, rig, target, match, options, advance)
+
+
+def _check_source(clip: Clip | Rig, source: Rig | None) -> tuple[Clip, Rig]:
+    """Return the clip and its rig."""
+    if isinstance(clip, Rig):
+        source = source or clip
+        if len(clip.clips) != 1:
+            names = ", ".join(repr(one.name) for one in clip.clips)
+            held = f"{format_count(len(clip.clips), 'clip')}: {names}" if clip.clips else "no clip"
+            raise InputError(f"the rig has {held}; give one of its clips, such as rig.clips[0]")
+        clip = clip.clips[0]
+    check_type(clip, Clip, "the clip")
+    if source is None:
+        rest = Pose(clip.skeleton, clip.skeleton.rest_q)
+        source = Rig(clip.skeleton, rest, humanoid=dict(clip.skeleton.roles))
+    check_type(source, Rig, "the source")
+    clip = clip if clip.skeleton is source.skeleton else clip.on(source.skeleton)
+    if not len(clip):
+        raise InputError(f"clip {clip.name!r} has no frames: there is nothing to retarget")
+    return clip, source
+
+
+def _check_options(ground: Terrain | bool | None, root: RootMotion, first: FirstFrames, fps: float | None) -> Options:
+    if ground is not None and not isinstance(ground, bool):
+        check_type(ground, Terrain, "the ground")
+    check_choice(root, "root", get_args(RootMotion))
+    check_choice(first, "first", get_args(FirstFrames))
+    return Options(ground, root, first, fps)
+
+
+class Transfer(NamedTuple):
+    """A clip, both characters, and how they stand."""
+
+    clip: Clip
+    target: Rig
+    bodies: tuple[Body, Body]
+    standings: tuple[Standing, Standing]
+    match: Match
+    options: Options
+
+    @property
+    def is_same_character(self) -> bool:
+        """Whether source and target are the same character."""
+        return is_same_tree(self.clip.skeleton, self.target.skeleton)
+
+
+def _retarget_clip(
+    clip: Clip, rig: Rig, target: Rig, match: Match | None, options: Options, advance: Advance
+) -> Retargeted:
+    clip, notes = even(clip) if options.fps is None else (clip.resample(options.fps), ())
+    pairs = match_roles(find_roles(rig), find_roles(target)) if match is None else match
+    check_match(pairs, rig.skeleton, target.skeleton)
+    front, rest, first_notes = _split_first_frames(clip, rig)
+    clip, first_notes = (clip, ()) if options.first == "keep" else (rest, first_notes)
+    ground, sources = analyse_ground(clip, rig), pairs.list_joints(of_target=False)
+    flat_feet = select_flat_feet(ground.measure_flat_feet(), sources)
+    body = measure_body(rig.skeleton, sources, [rest], front=front, flat_feet=flat_feet)
+    is_same = is_same_tree(clip.skeleton, target.skeleton) and pairs.list_joints(of_target=True) == sources
+    target_body = body if is_same else _measure_target(target, pairs)
+    standing = measure_standing(clip, ground, body)
+    standings = standing, standing if is_same else measure_rest_standing(target, target_body)
+    job = Transfer(clip, target, (body, target_body), standings, pairs, options)
+    advance(1, "moving the target")
+    path = compute_hip_path(clip.poses.world.positions, job.bodies, *standings, options.root)
+    moved = _move_target(job, path)
+    advance(1, "planting feet")
+    planted, plant_notes = _plant_feet(job, moved)
+    poses = moved.poses if planted is None else planted.poses
+    if options.root == "in_place":
+        poses = move_hips(poses, target_body, -find_level_path(moved.times, path))
+    all_notes = [
+        *notes,
+        *first_notes,
+        *pairs.notes,
+        *_describe_bodies(job.bodies),
+        *plant_notes,
+        *(planted.notes if planted else ()),
+    ]
+    return Retargeted(
+        np.array(moved.times), poses, clip.name, match=pairs, bodies=job.bodies, contacts=standing.contacts,
+        source=clip, planted=planted, notes=tuple(dict.fromkeys(all_notes)),
+    )  # fmt: skip
+
+
+def _measure_target(target: Rig, pairs: Match) -> Body:
+    """Measure the target. Its own clips show how elbows and knees bend; without a mesh also how feet stand."""
+    joints, clips = pairs.list_joints(of_target=True), [clip for clip in target.clips if len(clip)]
+    flat_feet: dict[str, Floats] = {}
+    if clips and not target.skins:
+        flat_feet = select_flat_feet(analyse_ground(clips[0], target).measure_flat_feet(), joints)
+    return measure_body(target.skeleton, joints, clips, flat_feet=flat_feet)
+
+
+def _split_first_frames(clip: Clip, rig: Rig) -> tuple[Clip | None, Clip, tuple[str, ...]]:
+    """Split a reference pose from the front of a clip. Return it, the remaining clip and a note."""
+    try:
+        lone = lone_frames(motion_of(clip, figure_of(clip, rig=rig)))
+    except PoiseError:
+        return None, clip, ()
+    count = int(np.argmin(lone))
+    if count == 0 or lone.all():
+        return None, clip, ()
+    front = Clip(clip.times[:count], clip.poses[:count], clip.name)
+    rest = Clip(clip.times[count:] - clip.times[count], clip.poses[count:], clip.name)
+    return front, rest, (f"{format_count(count, 'frame')} in front of the clip, a reference pose, left out",)
+
+
+def _move_target(job: Transfer, path: Floats) -> Clip:
+    """Compute the target's poses before its feet are planted. `path` (F, 3) is that of its hips."""
+    clip, (source, body) = job.clip, job.bodies
+    plan = plan_rotations(source, body, job.match)
+    blocks = [
+        _pose_block(clip.poses[start : start + _BLOCK_FRAMES], plan, job.target)
+        for start in range(0, len(clip), _BLOCK_FRAMES)
+    ]
+    kept = (clip.poses.translations, clip.poses.scales) if job.is_same_character else (None, None)
+    poses = Pose(job.target.skeleton, np.concatenate(blocks), *kept)
+    middle = turn_positions(body, find_hip_middle(poses.world.positions, body))
+    return Clip(clip.times, move_hips(poses, body, path - middle), clip.name)
+
+
+def _pose_block(poses: Pose, plan: RotationPlan, target: Rig) -> Floats:
+    """Compute configurations (F, nq) of the target from poses of the source."""
+    rows, worlds = compute_world_rotations(plan, poses.world.rotations)
+    return write_rotations(target.skeleton, rows, worlds, read_rotations(poses, plan.copied))
+
+
+def _describe_bodies(bodies: tuple[Body, Body]) -> list[str]:
+    return [
+        f"{name}: its rest pose shows no body; {body.reference.description} does"
+        for name, body in zip(("the source", "the target"), bodies, strict=True)
+        if not body.reference.is_rest
+    ]
+
+
+def _plant_feet(job: Transfer, moved: Clip) -> tuple[Planted | None, tuple[str, ...]]:
+    """Plant the target's feet where those of the source stand. Also return notes."""
+    standing, ground = job.standings[0], job.options.ground
+    if ground is False:
+        return None, ()
+    reason = standing.note
+    if standing.contacts is not None and not standing.contacts.any.any():
+        reason = "those of the source never stand"
+    up = _find_up_axis(job.bodies[1])
+    if up is None:
+        reason = "neither y nor z is up in the target's file"
+    if reason or up is None or standing.contacts is None:
+        if isinstance(ground, Terrain):
+            raise UnsupportedError(f"no feet can be put on this ground: {reason}")
+        return None, (f"no feet were planted: {reason}",)
+    terrain = ground if isinstance(ground, Terrain) else Terrain.flat(job.standings[1].floor, up=up)
+    try:
+        return _plant_contacts(job, moved, terrain, standing.contacts, up), ()
+    except PoiseError as error:
+        if isinstance(ground, Terrain):
+            raise
+        return None, (f"no feet were planted: {error}",)
+
+
+def _plant_contacts(job: Transfer, moved: Clip, terrain: Terrain, contacts: Contacts, up: Up) -> Planted:
+    """Plant the target's feet with the contacts of the source. The body goes along with them."""
+    standing, body = job.standings[0], job.bodies[1]
+    soles = find_target_soles(moved, job.target)
+    if standing.travels:
+        shift = compute_body_shift(moved, job.target, soles, contacts, job.standings[1].floor)
+        moved = Clip(moved.times, move_hips(moved.poses, body, turn_z_up(body, shift)), moved.name)
+    figure = figure_of(moved, rig=job.target, legs=contacts.legs, up=up)
+    analysis = analyse_clip(moved, figure, contacts, soles, "keep", travels=standing.travels)
+    analysis = with_bearing(moved, analysis) if standing.bears else analysis
+    return plant_analysed(moved, analysis, terrain, Allowed(), notes=())
+
+
+def _find_up_axis(body: Body) -> Up | None:
+    """Find the up axis of a file. None where it is neither y nor z."""
+    up = body.reference.world_axes[2]
+    axes: tuple[tuple[Up, int], ...] = (("y", 1), ("z", 2))
+    return next((name for name, index in axes if up[index] > _UP_COSINE), None)

@@ -1,0 +1,257 @@
+"""Way of the hips: as in the source, times the ratio of leg lengths, and as high over the ground."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from poise.errors import PoiseError, UnsupportedError
+from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.soles import Soles, find_soles
+from poise.ground.figure.figure import Figure, figure_of
+from poise.ground.figure.motion import ANKLE, Motion, motion_of, rest_motion
+from poise.ground.found import analyse_clip, floor_of, with_bearing
+from poise.ground.stages import ClipAnalysis, in_clip
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.smoothing import average_hann
+from poise.maths.vectors import find_z_up_rotation
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.skeleton import Kind
+from poise.retargeting.body import Body
+from poise.retargeting.flat_feet import measure_flat_feet
+
+RootMotion = Literal["travel", "in_place", "keep"]
+
+# height of an ankle over the sole, of the length of thigh and shin (Drillis & Contini 1966), and the most that
+# counts in a clip and at rest: characters in boots have high ankles
+_ANKLE_RATIO, _MAX_ANKLE_RATIO, _MAX_REST_ANKLE_RATIO = 0.08, 0.125, 0.6
+# of the height at rest: a higher ankle in a clip is no flat foot
+_MAX_RAISED = 1.25
+# [s] half the window of the path that root="in_place" takes away
+_PATH_HALF_WINDOW_S = 0.5
+# [s] half the window over which the body's shift with its standing feet is smoothed
+_SHIFT_HALF_WINDOW_S = 0.1
+
+
+class Standing(NamedTuple):
+    """How a character stands.
+
+    floor     height of its floor [file units]
+    ankle     height of its ankles over the floor while its feet are flat [file units]
+    contacts  contacts of its feet, None where they are unknown
+    travels   whether the ground does not pass under it
+    bears     whether hands, elbows, knees or hips are on the ground, too
+    note      why the contacts are unknown
+    """
+
+    floor: float
+    ankle: float
+    contacts: Contacts | None = None
+    travels: bool = True
+    bears: bool = False
+    note: str = ""
+
+
+class Ground(NamedTuple):
+    """What a clip shows of its ground, before its body is measured.
+
+    analysis  soles, contacts and other supports; None where the legs are unknown
+    note      why they are
+    """
+
+    analysis: ClipAnalysis | None
+    note: str = ""
+
+    @property
+    def contacts(self) -> Contacts | None:
+        """Contacts in the frames of the clip."""
+        return None if self.analysis is None else in_clip(self.analysis)
+
+    @property
+    def motion(self) -> Motion | None:
+        """The legs in the frames of the clip."""
+        return None if self.analysis is None else self.analysis.repeats.take_middle(self.analysis.motion)
+
+    def measure_flat_feet(self) -> dict[str, Floats]:
+        """Measure the axes of feet and toes while they stand flat, by joint name."""
+        if self.analysis is None or self.motion is None or self.contacts is None:
+            return {}
+        return measure_flat_feet(self.motion, self.analysis.soles, self.contacts)
+
+
+def analyse_ground(clip: Clip, rig: Rig) -> Ground:
+    """Find the contacts of a clip with its ground."""
+    try:
+        figure = figure_of(clip, rig=rig)
+        return Ground(with_bearing(clip, analyse_clip(clip, figure, None, None, "keep")))
+    except PoiseError as error:
+        return Ground(None, f"contacts of the source are unknown: {error}")
+
+
+def measure_standing(clip: Clip, ground: Ground, body: Body) -> Standing:
+    """Measure the floor and the ankles of a clip."""
+    analysis, motion, contacts = ground.analysis, ground.motion, ground.contacts
+    if analysis is None or motion is None or contacts is None:
+        floor = _find_lowest_ankle(clip, body) - _ANKLE_RATIO * body.leg_length
+        return Standing(floor, _ANKLE_RATIO * body.leg_length, note=ground.note)
+    metre, floor = motion.figure.metre, floor_of(clip, analysis)
+    heights = motion.places[:, :, ANKLE, 2][contacts.heel & contacts.ball] - floor
+    rest_ankle = _measure_rest_ankle(motion.figure, body)
+    ankle = float(np.median(heights)) * metre if len(heights) else rest_ankle
+    most = max(_MAX_ANKLE_RATIO * body.leg_length, _MAX_RAISED * rest_ankle)
+    return Standing(
+        floor * metre,
+        ankle if 0.0 < ankle <= most else rest_ankle,
+        contacts,
+        travels=analysis.velocity is None,
+        bears=analysis.bearing is not None and bool(analysis.bearing.on.any()),
+    )
+
+
+def measure_rest_standing(rig: Rig, body: Body) -> Standing:
+    """Measure how a character stands on its file's ground, at height 0."""
+    try:
+        ankle = _measure_rest_ankle(figure_of(rig.rest, rig=rig), body)
+    except PoiseError:
+        ankle = _ANKLE_RATIO * body.leg_length
+    return Standing(0.0, ankle)
+
+
+def find_target_soles(clip: Clip, rig: Rig) -> Soles:
+    """Find the soles of a character: at rest, or in its clip where it does not stand at rest."""
+    motion = rest_motion(figure_of(clip, rig=rig))
+    return find_soles(motion if bool(motion.upright.all()) else motion_of(clip, figure_of(clip, rig=rig)))
+
+
+def _measure_rest_ankle(figure: Figure, body: Body) -> float:
+    motion: Motion = rest_motion(figure)
+    if not body.reference.is_rest or not motion.upright.all():
+        return _ANKLE_RATIO * body.leg_length
+    soles = find_soles(motion).points(motion)[0, :, 0, 2]
+    ankle = float((motion.places[0, :, ANKLE, 2] - soles).mean()) * figure.metre
+    return ankle if 0.0 < ankle <= _MAX_REST_ANKLE_RATIO * body.leg_length else _ANKLE_RATIO * body.leg_length
+
+
+def _find_lowest_ankle(clip: Clip, body: Body) -> float:
+    rows = [body.rows["leftFoot"], body.rows["rightFoot"]]
+    return float((clip.poses.world.positions[:, rows] @ body.reference.world_axes[2]).min())
+
+
+def find_hip_middle(positions: Floats, body: Body) -> Floats:
+    """Find the middle (F, 3) of the hip joints, from positions (F, n, 3)."""
+    return 0.5 * (positions[:, body.rows["leftUpperLeg"]] + positions[:, body.rows["rightUpperLeg"]])
+
+
+def compute_hip_path(
+    positions: Floats, bodies: tuple[Body, Body], standing: Standing, target_standing: Standing, root: RootMotion
+) -> Floats:
+    """Compute where the middle (F, 3) of the target's hip joints is to be, in axes ahead, left, up.
+
+    positions  (F, n, 3) joints of the source
+
+    It goes `k` as far as that of the source, with k the ratio of leg lengths. Its height is the ankle's, and k times
+    the height over the source's ankles. "keep": k times everything.
+    """
+    source, target = bodies
+    ratio = target.leg_length / source.leg_length
+    path = ratio * turn_positions(source, find_hip_middle(positions, source))
+    if root != "keep":
+        path[:, 2] += target_standing.floor + target_standing.ankle - ratio * (standing.floor + standing.ankle)
+    return path
+
+
+def compute_body_shift(clip: Clip, rig: Rig, soles: Soles, contacts: Contacts, floor: float) -> Floats:
+    """Compute the mean way (F, 3) of standing feet to where they will stand [file units], z up.
+
+    soles     of the target
+    contacts  of the source
+    floor     height of the ground
+
+    Each heel or ball stands at the median of its stance, on the floor. Between stances the shift is interpolated; it is
+    smoothed over 0.2 s.
+    """
+    figure = figure_of(clip, rig=rig, legs=contacts.legs)
+    motion = motion_of(clip, figure)
+    points = soles.points(motion)[:, :, :2]
+    stands = np.stack([contacts.heel, contacts.ball], axis=2)
+    ways = np.zeros_like(points)
+    for leg, point in np.ndindex(stands.shape[1:]):
+        for start, end in find_runs(stands[:, leg, point]):
+            stance = points[start:end, leg, point]
+            place = np.append(np.median(stance[:, :2], axis=0), floor / figure.metre)
+            ways[start:end, leg, point] = place - stance
+    weights = stands / np.maximum(stands.sum(axis=2, keepdims=True), 1)  # a foot on heel and ball counts once
+    frames = np.flatnonzero(contacts.any.any(axis=1))
+    means = (ways * weights[..., None]).sum(axis=(1, 2))[frames] / contacts.any.sum(axis=1)[frames, None]
+    shift = np.stack([np.interp(np.arange(len(clip)), frames, means[:, axis]) for axis in range(3)], axis=1)
+    half_width = motion.frames(_SHIFT_HALF_WINDOW_S)
+    return (average_hann(shift, half_width) if half_width else shift) * figure.metre
+
+
+def find_runs(mask: Bools) -> list[tuple[int, int]]:
+    """Find the runs of true frames: the first, and the one after the last."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def find_level_path(times: Floats, path: Floats) -> Floats:
+    """Find the way (F, 3) that root="in_place" takes away: the level path, smoothed over a second, from its start."""
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    half_width = round(_PATH_HALF_WINDOW_S / step) if step > 0.0 else 0
+    smooth = average_hann(path, half_width) if half_width else path
+    return (smooth - smooth[:1]) * [1.0, 1.0, 0.0]
+
+
+def turn_positions(body: Body, points: Floats) -> Floats:
+    """Turn points (F, 3) from the file's axes to ahead, left, up."""
+    axes = body.reference.world_axes
+    return points[:, :1] * axes[:, 0] + points[:, 1:2] * axes[:, 1] + points[:, 2:] * axes[:, 2]
+
+
+def turn_z_up(body: Body, vectors: Floats) -> Floats:
+    """Turn vectors (F, 3) from the file's axes, turned to z up, to ahead, left, up."""
+    up = "y" if body.reference.world_axes[2, 1] > body.reference.world_axes[2, 2] else "z"
+    return turn_positions(body, rotations.rotate(rotations.inverse(find_z_up_rotation(up)), vectors))
+
+
+def turn_back(body: Body, vectors: Floats) -> Floats:
+    """Turn vectors (F, 3) from ahead, left, up to the file's axes."""
+    axes = body.reference.world_axes
+    return vectors[:, :1] * axes[0] + vectors[:, 1:2] * axes[1] + vectors[:, 2:] * axes[2]
+
+
+def find_mover(body: Body) -> int:
+    """Find the joint that carries the whole character. It is the hips, or the nearest joint above that can move."""
+    row = body.spine.rows[0]
+    while row >= 0 and body.skeleton.kinds[row] not in (Kind.BALL, Kind.FREE):
+        row = int(body.skeleton.parents[row])
+    if row < 0:
+        raise UnsupportedError("no joint at the hips of the target, or above them, can move")
+    return row
+
+
+def move_hips(poses: Pose, body: Body, displacement: Floats) -> Pose:
+    """Move a character by (F, 3) in axes ahead, left, up. The joint of the hips carries it."""
+    skeleton = body.skeleton
+    row = find_mover(body)
+    vectors = turn_back(body, displacement)
+    parent = int(skeleton.parents[row])
+    if parent >= 0:
+        linear = poses.world.affine[:, parent, :, :3]
+        vectors = np.asarray(np.linalg.solve(linear, vectors[:, :, None])[:, :, 0], dtype=np.float64)
+    if skeleton.kinds[row] == Kind.FREE:
+        start, turn = int(skeleton.q_start[row]), skeleton.A[row, 3:]
+        q = np.array(poses.q)
+        q[:, start : start + 3] += rotations.rotate(rotations.inverse(turn), vectors)
+        return Pose(skeleton, q, poses.translations, poses.scales)
+    translations = (
+        np.broadcast_to(skeleton.A[:, :3], (len(poses), len(skeleton), 3)).copy()
+        if poses.translations is None
+        else np.array(poses.translations)
+    )
+    translations[:, row] += vectors
+    return Pose(skeleton, poses.q, translations, poses.scales)

@@ -1,0 +1,224 @@
+"""Transfer of rotations: the segments of the target turn as those of the source.
+
+X = M W F is the rotation of a segment in axes ahead, left and up: M turns the file's axes, W is the world rotation of
+the segment's joint, F the segment's axes in the joint. X is the same for both characters, so the target's joint turns
+by W' = M'^-1 M W F F'^-1. Rest rotations do not enter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Floats, Ints
+from poise.model.numpy_kinematics import split_local_transforms
+from poise.model.pose import Pose
+from poise.model.skeleton import Kind, Skeleton
+from poise.retargeting.body import Body, JointChain, Segment, split_role
+from poise.retargeting.match import Match
+
+_TRUNK_PARTS = ("hips", "spine", "chest", "upperChest", "neck", "head")
+_BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+class RotationPlan(NamedTuple):
+    """Which joints of the target turn, and how.
+
+    rows, source_rows  (k,) joints of the target, and those of the source that they follow
+    left, right        (4,) and (k, 4) rotations: the target's is left * source * right
+    blends             joints of trunk and neck between two joints of the source
+    copied             joints without a role that turn as in the source: both are the same character
+    """
+
+    rows: Ints
+    source_rows: Ints
+    left: Floats
+    right: Floats
+    blends: tuple[BlendedJoint, ...]
+    copied: Ints
+
+
+class BlendedJoint(NamedTuple):
+    """A joint of trunk or neck that shares the way between two joints of the source.
+
+    fraction  0 at `lower`, 1 at `upper`
+    """
+
+    row: int
+    lower: int
+    upper: int
+    fraction: float
+    lower_right: Floats
+    upper_right: Floats
+
+
+def plan_rotations(source: Body, target: Body, match: Match) -> RotationPlan:
+    """Plan the rotations of the target's joints."""
+    left = rotations.multiply(rotations.inverse(target.world_turn), source.world_turn)
+    rows: dict[int, tuple[int, Floats]] = {}
+    for joint in match.joints:
+        if joint.is_used and joint.role not in _TRUNK_PARTS and _can_turn(target.skeleton, target.rows[joint.role]):
+            turn = _turn_about(_BONE, joint.turn)
+            rows |= _pair_segment(source.segments[joint.role], target.segments[joint.role], turn)
+    blends: list[BlendedJoint] = []
+    turns = {target.rows[joint.role]: joint.turn for joint in match.joints if joint.is_used}
+    skipped = {target.skeleton.index(joint.target) for joint in match.joints if joint.target and joint.skip}
+    for chain, source_chain in ((target.spine, source.spine), (target.neck, source.neck)):
+        for index, row in enumerate(chain.rows if source_chain.rows else ()):
+            if row in rows or row in skipped or not _can_turn(target.skeleton, row):
+                continue
+            turn, place = _turn_about(_UP, turns.get(row, 0.0)), _find_place(chain, index, source_chain)
+            lower, upper = int(np.floor(place)), int(np.ceil(place))
+            rights = [
+                _join_frames(_get_frame(source, source_chain.rows[end]), turn, _get_frame(target, row))
+                for end in (lower, upper)
+            ]
+            if lower == upper:
+                rows[row] = source_chain.rows[lower], rights[0]
+            else:
+                ends = source_chain.rows[lower], source_chain.rows[upper]
+                blends.append(BlendedJoint(row, *ends, place - lower, *rights))
+    copied = _list_copied_joints(source, target, {*rows, *(blend.row for blend in blends), *skipped})
+    order = np.array(sorted(rows), dtype=np.int64)
+    return RotationPlan(
+        order,
+        np.array([rows[row][0] for row in order.tolist()], dtype=np.int64),
+        left,
+        np.array([rows[row][1] for row in order.tolist()]),
+        tuple(blends),
+        copied,
+    )
+
+
+def _pair_segment(source: Segment, target: Segment, turn: Floats) -> dict[int, tuple[int, Floats]]:
+    """Pair the joints of a segment of both characters. Twist bones are paired where both have one."""
+    with_twist = source.row != source.carrier and target.row != target.carrier
+    if not with_twist:
+        return {target.row: (source.carrier, _join_frames(source.carrier_frame, turn, target.row_frame))}
+    return {
+        target.row: (source.row, _join_frames(source.row_frame, turn, target.row_frame)),
+        target.carrier: (source.carrier, _join_frames(source.carrier_frame, turn, target.carrier_frame)),
+    }
+
+
+def _join_frames(source_frame: Floats, turn: Floats, target_frame: Floats) -> Floats:
+    """Compute F F'^-1, with a turn about the bone between them."""
+    return rotations.multiply(rotations.multiply(source_frame, turn), rotations.inverse(target_frame))
+
+
+def _can_turn(skeleton: Skeleton, row: int) -> bool:
+    """Return whether a joint turns freely."""
+    return bool(skeleton.kinds[row] in (Kind.BALL, Kind.FREE))
+
+
+def _turn_about(axis: Floats, degrees: float) -> Floats:
+    return rotations.from_vector(np.radians(degrees) * axis)
+
+
+def _find_place(chain: JointChain, index: int, source_chain: JointChain) -> float:
+    """Find where a joint of the target's chain is in the source's: 1.5 is halfway between its joints 1 and 2.
+
+    Chains of as many joints are paired joint by joint, others by their lengths.
+    """
+    last = len(source_chain.rows) - 1
+    if len(chain.rows) == len(source_chain.rows):
+        return float(index)
+    if index in (0, len(chain.rows) - 1):
+        return 0.0 if index == 0 else float(last)
+    return float(np.interp(chain.fractions[index], source_chain.fractions, np.arange(last + 1.0)))
+
+
+def _get_frame(body: Body, row: int) -> Floats:
+    """Get the axes ahead, left, up of a joint of trunk or neck."""
+    return body.segments[f"joint {row}"].row_frame
+
+
+def _list_copied_joints(source: Body, target: Body, used: set[int]) -> Ints:
+    """List the joints without a partner that turn as in the source. Only the same character has any."""
+    if not is_same_tree(source.skeleton, target.skeleton):
+        return np.zeros(0, dtype=np.int64)
+    turning = np.isin(target.skeleton.kinds, (Kind.BALL, Kind.FREE))
+    return np.array([row for row in np.flatnonzero(turning).tolist() if row not in used], dtype=np.int64)
+
+
+def is_same_tree(source: Skeleton, target: Skeleton) -> bool:
+    """Return whether two skeletons have the same joints with the same rest pose."""
+    return source is target or (
+        source.names == target.names
+        and np.array_equal(source.parents, target.parents)
+        and np.array_equal(source.kinds, target.kinds)
+        and np.array_equal(source.A, target.A)
+        and np.array_equal(source.B, target.B)
+    )
+
+
+def compute_world_rotations(plan: RotationPlan, source_rotations: Floats) -> tuple[Ints, Floats]:
+    """Compute the world rotations (F, k, 4) of the target's joints, and their rows (k,).
+
+    source_rotations  (F, n, 4) world rotations of the source
+    """
+    turned = rotations.multiply(rotations.multiply(plan.left, source_rotations[:, plan.source_rows]), plan.right)
+    if not plan.blends:
+        return plan.rows, turned
+    blended: list[Floats] = []
+    for blend in plan.blends:
+        lower, upper = (
+            rotations.multiply(rotations.multiply(plan.left, source_rotations[:, row]), right)
+            for row, right in ((blend.lower, blend.lower_right), (blend.upper, blend.upper_right))
+        )
+        blended.append(rotations.slerp(lower, upper, np.full(len(source_rotations), blend.fraction)))
+    rows = np.concatenate([plan.rows, np.array([blend.row for blend in plan.blends], dtype=np.int64)])
+    return rows, np.concatenate([turned, np.stack(blended, axis=1)], axis=1)
+
+
+def write_rotations(
+    target: Skeleton, world_rows: Ints, world_rotations: Floats, copied: Mapping[int, Floats]
+) -> Floats:
+    """Write world rotations (F, k, 4) of some joints into configurations (F, nq). The others stay as at rest.
+
+    copied  rotations (F, 4) of joints that turn freely in their parent, by row
+    """
+    frame_count = len(world_rotations)
+    rest_local = split_local_transforms(target, target.rest_q).rotation
+    after = rotations.from_matrix(rotations.rotation_part(target.B[:, :, :3]))
+    place_by_row = {row: place for place, row in enumerate(world_rows.tolist())}
+    q = np.broadcast_to(target.rest_q, (frame_count, target.nq)).copy()
+    worlds: list[Floats] = []
+    for row, parent in enumerate(target.parents.tolist()):
+        above = worlds[parent] if parent >= 0 else rotations.IDENTITY
+        start = _find_quaternion_start(target, row)
+        place = place_by_row.get(row)
+        if place is not None:
+            before = rotations.multiply(above, target.A[row, 3:])
+            world = world_rotations[:, place]
+            local = rotations.multiply(
+                rotations.inverse(before), rotations.multiply(world, rotations.inverse(after[row]))
+            )
+            q[:, start : start + 4] = local
+        elif row in copied:
+            q[:, start : start + 4] = copied[row]
+            before = rotations.multiply(above, target.A[row, 3:])
+            world = rotations.multiply(rotations.multiply(before, copied[row]), after[row])
+        else:
+            world = rotations.multiply(above, rotations.multiply(rest_local[row], after[row]))
+        worlds.append(world)
+    return q
+
+
+def _find_quaternion_start(skeleton: Skeleton, row: int) -> int:
+    return int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
+
+
+def read_rotations(poses: Pose, rows: Ints) -> dict[int, Floats]:
+    """Read the rotations (F, 4) of joints in their parents, as they are in q."""
+    starts = [_find_quaternion_start(poses.skeleton, row) for row in rows.tolist()]
+    return {row: poses.q[:, start : start + 4] for row, start in zip(rows.tolist(), starts, strict=True)}
+
+
+def is_limb(role: str) -> bool:
+    """Return whether a role is a segment of an arm or a leg."""
+    return split_role(role)[1] in ("UpperArm", "LowerArm", "UpperLeg", "LowerLeg")

@@ -1,0 +1,99 @@
+"""poise.retarget(): the feet of the target stand where those of the source stand; the hips go as far."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise import Terrain, UnsupportedError
+from poise.io import samples
+from tests.retarget.characters import LIMBS, build_character, build_clip, build_rig, find_directions, measure_angles
+
+TARGETS = ("mixamo_human_makehuman.glb", "cryptovoxels.vrm", "knight_kaykit.glb")
+
+
+def measure_slide(done, rig):
+    """The largest way [of the leg's length] of an ankle while heel and ball stand, by forward kinematics."""
+    positions, slides = done.poses.world.positions, []
+    for column, leg in enumerate(done.contacts.legs):
+        row = rig.skeleton.index(rig.roles.joints[f"{leg}Foot"])
+        flat = done.contacts.ball[:, column] & done.contacts.heel[:, column]
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], flat, [False]]).astype(int)))
+        for start, end in zip(edges[::2], edges[1::2], strict=True):
+            slides.append(np.linalg.norm(positions[start:end, row] - positions[start, row], axis=-1).max())
+    return max(slides) / done.bodies[1].leg_length
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_feet_stand_still_on_the_ground(data, name):
+    walk, target = poise.load(data / "bvh/cmu_12_01_walk.bvh"), poise.load(data / "glb" / name)
+    done = poise.retarget(walk, target)
+    free = poise.retarget(walk, target, ground=False)
+    feet = done.report.feet
+    assert feet["skate"] <= 0.1
+    assert feet["depth"] <= 1.0
+    assert feet["floating"] <= 1.0
+    assert measure_slide(done, target) < 0.2 * measure_slide(free, target)
+
+
+def test_arms_point_as_in_the_source_while_feet_are_planted(data):
+    walk, target = poise.load(data / "bvh/cmu_12_01_walk.bvh"), poise.load(data / "glb/cryptovoxels.vrm")
+    done = poise.retarget(walk, target)
+    assert done.report.ok
+    angles = {
+        role: measure_angles(
+            find_directions(done.source, walk.roles.joints, role, end),
+            find_directions(done, target.roles.joints, role, end) * [-1.0, 1.0, -1.0],  # a VRM 0 character faces -z
+        )
+        for role, end in LIMBS
+    }
+    for role, errors in angles.items():
+        assert np.percentile(errors, 95) < (0.01 if role.endswith("Arm") else 8.0), role
+    reported = {limb.role: limb.p95 for limb in done.report.limbs}
+    assert all(np.percentile(errors, 95) == pytest.approx(reported[role], abs=1e-5) for role, errors in angles.items())
+
+
+def test_a_reference_pose_in_front_is_left_out(data):
+    walk, target = poise.load(data / "bvh/cmu_12_01_walk.bvh"), poise.load(data / "glb/cryptovoxels.vrm")
+    done, kept = (poise.retarget(walk, target, first=first, ground=False) for first in ("auto", "keep"))
+    assert len(done) == len(kept) - 1 == len(walk.clips[0]) - 1
+    assert "1 frame in front of the clip, a reference pose, left out" in done.notes
+    assert np.array_equal(done.poses.q, kept.poses.q[1:])
+
+
+def test_the_hips_go_as_far_as_the_legs_are_long():
+    source, target = build_character([1.0] * 12), build_rig(build_character([1.0] * 8 + [1.5, 1.5, 1.0, 1.0]))
+    done = poise.retarget(build_clip(source, 1), target, ground=False)
+    body, other = done.bodies
+    ways = [np.ptp(clip.poses.world["Hips"].positions[:, 2]) for clip in (done.source, done)]
+    assert ways[1] / ways[0] == pytest.approx(other.leg_length / body.leg_length, rel=0.1)
+    kept, still = (poise.retarget(done.source, target, ground=False, root=root) for root in ("keep", "in_place"))
+    assert np.ptp(still.poses.world["Hips"].positions[:, 2]) < 0.6 * ways[1]
+    assert np.allclose(kept.poses.world["Hips"].positions[:, [0, 2]], done.poses.world["Hips"].positions[:, [0, 2]])
+
+
+def test_a_walk_climbs_stairs_in_one_call(data):
+    walk, target = poise.load(data / "bvh/cmu_12_01_walk.bvh"), poise.load(data / "glb/cryptovoxels.vrm")
+    done = poise.retarget(walk, target, ground=Terrain.stairs(0.12, 0.35))
+    assert done.report.feet["skate"] <= 0.1
+    assert np.ptp(done.poses.world["Hips"].positions[:, 1]) > 0.3
+
+
+def test_ground_that_cannot_be_used_is_refused():
+    rig = build_rig(build_character([1.0] * 12))
+    clip = poise.Clip.at_rate(poise.Pose(rig.skeleton, rig.skeleton.rest_q[None].repeat(3, 0)), 30.0)
+    flying = poise.Clip(clip.times, poise.Pose(rig.skeleton, clip.poses.q), "flies")
+    assert len(poise.retarget(flying, rig)) == 3
+    with pytest.raises(poise.InputError, match="the ground must be"):
+        poise.retarget(flying, rig, ground="stairs")
+    assert UnsupportedError
+
+
+@pytest.mark.parametrize("root", ["travel", "in_place", "keep"])
+def test_bits_do_not_depend_on_the_length_of_the_clip(root):
+    rig = poise.load(samples.path("humanoid.glb"))
+    clip = poise.load(samples.path("humanoid.bvh")).clips[0]
+    done, again = (poise.retarget(clip, rig, root=root) for _ in range(2))
+    assert np.array_equal(done.poses.q, again.poses.q)
+    assert np.array_equal(done.poses.translations, again.poses.translations)
