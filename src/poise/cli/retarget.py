@@ -1,4 +1,4 @@
-"""`poise retarget`: move one character as another one, for one clip, every clip of a file, or many files."""
+"""`poise retarget`: move one character as another one."""
 
 from __future__ import annotations
 
@@ -131,7 +131,10 @@ def _load_target(path: Path, include_root: Path | None) -> Rig:
 
 
 def parse_ground(spec: str | None) -> Terrain | bool | None:
-    """Parse the ground: None for level ground at 0, False for `none`, else a terrain."""
+    """Parse the ground option.
+
+    None stands for level ground at 0, False for `none`.
+    """
     if spec is None:
         return None
     return False if spec == _NO_GROUND else build_cached_terrain(TerrainOptions(spec))
@@ -233,7 +236,7 @@ def _check_outputs(file: Path, target: Path, out: Path, report: Path | None) -> 
 def _show_match(
     clips: list[Path], job: RetargetJob, save_path: Path | None, *, is_printed: bool, as_json: bool
 ) -> None:
-    """Print and save which joint moves which."""
+    """Print and save the match."""
     if len(clips) != 1 or batch_files.is_batch(clips, None):
         raise InputError("--dry-run and --save-match take one file with a clip, and the target")
     if save_path is not None:
@@ -280,7 +283,10 @@ def _print_results(results: list[RetargetedClip], *, as_json: bool) -> None:
 
 
 def _build_row(results: list[RetargetedClip], *, strict: bool) -> batch_files.ResultRow:
-    """Build the table row of a file: sums of frames and losses, the largest error and skate of all clips."""
+    """Build the table row of a file.
+
+    It has sums of frames and losses, and the largest error and skate of all clips.
+    """
     reports = [one.result.report for one in results]
     losses = [sentence for report in reports for sentence in report.worse]
     notes = dict.fromkeys([*losses, *(note for report in reports for note in report.notes)])

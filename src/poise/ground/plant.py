@@ -421,7 +421,7 @@ def plant_analysed(
     clip: Clip, analysis: ClipAnalysis, terrain: Terrain, options: Allowed, notes: tuple[str, ...],
     *, advance: Advance = ignore_progress,
 ) -> Planted:  # fmt: skip
-    """Plant a clip whose contacts are known.
+    """Plant an analysed clip.
 
     clip      at an even frame rate
     analysis  of this clip, by `analyse_clip`

@@ -25,7 +25,7 @@ _MAX_MEASURED_FRAMES = 4000
 
 
 def measure_bend_axes(rows: Mapping[str, int], carriers: Mapping[str, int], clips: Sequence[Clip]) -> dict[str, Floats]:
-    """Measure the axes (3,) about which clips bend elbows and knees, by role.
+    """Measure the axes (3,) of elbows and knees in clips.
 
     rows      joints of roles
     carriers  joints whose rotations count for a segment
@@ -51,7 +51,7 @@ def measure_bend_axes(rows: Mapping[str, int], carriers: Mapping[str, int], clip
 
 
 def _sample_poses(clips: Sequence[Clip]) -> list[tuple[Floats, Floats]]:
-    """Sample positions (F, n, 3) and rotations (F, n, 4) of clips, evenly."""
+    """Sample world positions and rotations of clips."""
     total = sum(len(clip) for clip in clips)
     stride = max(1, -(-total // _MAX_MEASURED_FRAMES))
     worlds = [clip.poses[::stride].world for clip in clips if len(clip)]
@@ -61,7 +61,7 @@ def _sample_poses(clips: Sequence[Clip]) -> list[tuple[Floats, Floats]]:
 def _measure_bends(
     poses: list[tuple[Floats, Floats]], rows: list[int], carriers: list[int]
 ) -> tuple[Floats, list[Floats]]:
-    """Measure bend vectors (F, 3) in the world, and rotations (F, 4) of both carriers."""
+    """Measure bend vectors (F, 3) and rotations (F, 4) of carriers."""
     positions = np.concatenate([points[:, rows] for points, _ in poses])
     upper, lower = normalise(positions[:, 1] - positions[:, 0]), normalise(positions[:, 2] - positions[:, 1])
     return cross(upper, lower), [np.concatenate([turns[:, carrier] for _, turns in poses]) for carrier in carriers]

@@ -137,7 +137,7 @@ def measure_body(
 def _average_trunk(
     reference: ReferencePose, joints: Mapping[str, str], rows: Mapping[str, int], trunk: Sequence[int]
 ) -> dict[str, Segment]:
-    """Average the axes of trunk, neck and collar bones over the upright frames of a clip."""
+    """Average the axes of the trunk over upright frames."""
     named = {f"joint {row}": row for row in trunk}
     named |= {f"{side}Shoulder": rows[f"{side}Shoulder"] for side in SIDES if f"{side}Shoulder" in rows}
     frames = rotations.from_matrix(average_trunk_frames(reference, joints, list(named.values())))
@@ -150,7 +150,7 @@ def _list_rolled_joints(
     chains: tuple[JointChain, JointChain],
     bones: Mapping[str, Floats],
 ) -> dict[str, RolledJoint]:
-    """List the joints between the ends of trunk and neck, the head and the collar bones."""
+    """List the joints with one child in trunk and neck."""
     joints: dict[str, RolledJoint] = {}
     spine, neck = chains
     for chain in chains:
@@ -169,7 +169,10 @@ def _list_rolled_joints(
 
 
 def _drop_shared_joints(joints: Mapping[str, str]) -> dict[str, str]:
-    """Drop roles whose joint has another role already: fingers that follow a finger of the source."""
+    """Drop roles of joints with another role.
+
+    These are fingers that follow a finger of the source.
+    """
     roles = {joint: role for role, joint in reversed(list(joints.items()))}
     for role, joint in joints.items():
         if roles[joint] != role and not split_role(role)[1].startswith(FINGERS):
@@ -178,7 +181,7 @@ def _drop_shared_joints(joints: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_limbs(skeleton: Skeleton, joints: Mapping[str, str], rows: Mapping[str, int]) -> None:
-    """Check that each limb is a chain of joints."""
+    """Check the order of joints in each limb."""
     for role in rows:
         side, part = split_role(role)
         after = NEXT_PARTS.get(part)
@@ -190,20 +193,23 @@ def _check_limbs(skeleton: Skeleton, joints: Mapping[str, str], rows: Mapping[st
 
 
 def split_role(role: str) -> tuple[str, str]:
-    """Split a role into side and part: "left" and "Hand"; the side of "head" is empty."""
+    """Split a role into side and part.
+
+    "leftHand" gives "left" and "Hand"; the side of "head" is empty.
+    """
     side = next((side for side in SIDES if role.startswith(side)), "")
     return side, role[len(side) :]
 
 
 def _find_carrier(skeleton: Skeleton, rows: Mapping[str, int], role: str) -> int:
-    """Find the joint whose rotation is that of a segment: the last one above the next role."""
+    """Find the last joint above the next role."""
     side, part = split_role(role)
     next_row = rows.get(f"{side}{NEXT_PARTS.get(part, '')}")
     return rows[role] if next_row is None or not side else int(skeleton.parents[next_row])
 
 
 def _find_trunk(skeleton: Skeleton, rows: Mapping[str, int], points: Floats) -> tuple[JointChain, JointChain]:
-    """Find the joints from hips to arms, and from there to the head."""
+    """Find the joints of spine and neck."""
     arm_paths = [skeleton.list_path(rows[f"{side}UpperArm"]) for side in SIDES]
     leg_paths = [skeleton.list_path(rows[f"{side}UpperLeg"]) for side in SIDES]
     shared_arms = [row for row in arm_paths[0][:-1] if row in arm_paths[1]]
@@ -272,7 +278,7 @@ class _SegmentBuilder:
         return Segment(row, row, frame, frame)
 
     def find_bones(self, trunk_rows: Sequence[int]) -> dict[str, Floats]:
-        """Find the directions of collar bones, and of joints of trunk and neck, in axes ahead, left, up."""
+        """Find the bone directions of collar bones, trunk and neck."""
         bones = {f"{side}Shoulder": self._find_shoulder_bone(side) for side in SIDES if f"{side}Shoulder" in self._rows}
         for row, after in zip(trunk_rows, [*trunk_rows[1:], -1], strict=True):
             bone = self._points[after] - self._points[row] if after >= 0 else np.zeros(3)
@@ -290,7 +296,10 @@ class _SegmentBuilder:
         return np.stack([body.forward, body.left, body.up], axis=1)
 
     def _find_segment_axes(self, role: str) -> Floats:
-        """Find the axes (3, 3) of a segment in the reference pose: along the bone, about the hinge, and across."""
+        """Find the axes (3, 3) of a segment in the reference pose.
+
+        They are along the bone, about the hinge, and across.
+        """
         side, part = split_role(role)
         if part in ("UpperArm", "LowerArm", "UpperLeg", "LowerLeg"):
             return _build_axes(self._find_bone(role), self._find_hinge(role), self._reference.body.left)
@@ -303,14 +312,14 @@ class _SegmentBuilder:
         return self._body_axes
 
     def _find_hinge(self, role: str) -> Floats:
-        """Find the axis (3,) of a segment's hinge: that of the elbow or knee at its end, or of its own."""
+        """Find the axis (3,) of a segment's elbow or knee."""
         if role in self._measured_axes:
             return self._turns[self._carriers[role]] @ self._measured_axes[role]
         hinge_role = role.replace("Upper", "Lower")
         return self._axes[hinge_role].flexion_axis if hinge_role in self._axes else self._reference.body.left
 
     def _find_bone(self, role: str) -> Floats:
-        """Find the direction (3,) from a joint to the next role of its limb."""
+        """Find the direction (3,) to the next role of a limb."""
         side, part = split_role(role)
         next_row = self._rows.get(f"{side}{NEXT_PARTS.get(part, '')}")
         bone = np.zeros(3) if next_row is None else self._points[next_row] - self._points[self._rows[role]]
@@ -319,7 +328,7 @@ class _SegmentBuilder:
         return normalise(bone)
 
     def _find_foot_axes(self, side: str) -> Floats:
-        """Find the axes of a foot: its heading in the plane of the sole, and the sole's normal.
+        """Find the axes of a foot: heading and normal of the sole.
 
         The sole is level in the reference pose.
         """
@@ -332,7 +341,7 @@ class _SegmentBuilder:
         return _build_axes(forward, up, self._reference.body.left)
 
     def _find_hand_axes(self, side: str) -> Floats:
-        """Find the axes of a hand: from the wrist to the middle knuckle, and about which it bends to the palm.
+        """Find the axes of a hand: bone and flexion axis.
 
         Without knuckles the thumb shows the palm; without a thumb it is that of an unrotated forearm.
         """
@@ -348,7 +357,7 @@ class _SegmentBuilder:
         return _build_axes(bone, sign * thumb, self._reference.body.left)
 
     def _find_thumb(self, side: str) -> Floats:
-        """Find the direction (3,) from the wrist to the end of the thumb; zero for an unknown thumb."""
+        """Find the direction (3,) of the thumb; zero if unknown."""
         thumbs = [self._rows[f"{side}Thumb{part}"] for part in FINGER_PARTS if f"{side}Thumb{part}" in self._rows]
         if not thumbs:
             return np.zeros(3)
@@ -359,7 +368,7 @@ class _SegmentBuilder:
         return normalise(way) if float(np.linalg.norm(way)) > _SAME_POSITION_FRACTION * self._size else np.zeros(3)
 
     def _find_finger_axes(self, side: str, part: str) -> Floats:
-        """Find the axes of a finger's joint: along its bone, and about the hand's axis. Of a thumb: the palm's side."""
+        """Find the axes of a finger's joint: bone and flexion axis."""
         hand = self._find_hand_axes(side)
         bone = self._find_finger_bone(f"{side}{part}", hand[:, 0])
         return _build_axes(bone, hand[:, 2] if part.startswith("Thumb") else hand[:, 1], hand[:, 2])

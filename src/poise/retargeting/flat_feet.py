@@ -1,4 +1,4 @@
-"""Axes of feet and toes, from the frames in which they stand flat."""
+"""Axes of feet and toes, from flat stance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MIN_HEADING = 0.3
 
 
 def measure_flat_feet(motion: Motion, soles: Soles, contacts: Contacts) -> dict[str, Floats]:
-    """Measure the axes (3, 3) of feet and toes in their joints' frames, by joint name.
+    """Measure the axes (3, 3) of feet and toes by joint.
 
     The first axis is the heading in the plane of the sole, from heel to ball. The second is the sole's normal: up, on
     average over the frames in which heel and ball stand. Those of the toes are the foot's at that time.
@@ -46,5 +46,5 @@ def measure_flat_feet(motion: Motion, soles: Soles, contacts: Contacts) -> dict[
 
 
 def select_flat_feet(axes: Mapping[str, Floats], joints: Mapping[str, str]) -> dict[str, Floats]:
-    """Select the axes of joints that are feet or toes by their role."""
+    """Select the axes of feet and toes by role."""
     return {role: axes[joint] for role, joint in joints.items() if role.endswith(("Foot", "Toes")) and joint in axes}

@@ -1,4 +1,4 @@
-"""Match: which joint of one character moves which joint of another one."""
+"""Pairs of joints of two characters, by role."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class MatchedJoint:
 
     @property
     def is_used(self) -> bool:
-        """Whether the joint of the target follows that of the source."""
+        """Whether the target follows the source here."""
         return bool(self.source and self.target) and not self.skip
 
 
 @dataclass(frozen=True)
 class Match:
-    """Which joint of one character moves which joint of another one. `print(match)` shows it as a table.
+    """Pairs of joints of two characters, by role. `print(match)` shows a table.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Match:
         return replace(self, joints=tuple(changed if joint.role == role else joint for joint in self.joints))
 
     def list_joints(self, *, of_target: bool) -> dict[str, str]:
-        """Map roles to joint names of one of both characters, whether they have a partner or not."""
+        """Map roles to joint names, with or without a partner."""
         names = {joint.role: joint.target if of_target else joint.source for joint in self.joints}
         return {role: name for role, name in names.items() if name}
 
@@ -113,7 +113,7 @@ class Match:
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Match:
-        """Load a match that `save` wrote, edited or not. FileError names the row that cannot be used."""
+        """Load a match file. FileError names the row that cannot be used."""
         path = Path(path)
         try:
             tables = tomllib.loads(path.read_bytes().decode())
@@ -246,7 +246,7 @@ def check_turning_joints(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
 
 
 def _list_joints(roles: Roles) -> dict[str, str]:
-    """Map the roles that are known well enough to joint names."""
+    """Map confident roles to joint names."""
     return {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= LEAST_CONFIDENCE}
 
 
@@ -272,7 +272,7 @@ def _explain_missing_source(role: str) -> str:
 
 
 def _find_nearest_finger(role: str, sources: Mapping[str, str]) -> str:
-    """Find the joint of another finger that moves this one, or ""."""
+    """Find the nearest finger of the source, or ""."""
     side, part = split_role(role)
     finger = next((finger for finger in _LONG_FINGERS if part.startswith(finger)), "")
     joint = part[len(finger) :]
@@ -290,7 +290,7 @@ def _note_doubts(roles: Roles, name: str) -> list[str]:
 
 
 def check_match(value: Match, source: Skeleton, target: Skeleton) -> Match:
-    """Check that the joints of a match exist, and that arms and legs are paired."""
+    """Check joints and limbs of a match."""
     check_type(value, Match, "match")
     for row in value.joints:
         for joint, skeleton in ((row.source, source), (row.target, target)):

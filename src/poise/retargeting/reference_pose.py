@@ -1,4 +1,4 @@
-"""The pose that shows the directions of a body: the rest pose, or the most upright frame of a clip."""
+"""Reference pose of a character: at rest, or an upright frame."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def find_reference_pose(
 
 
 def _find_upright_frame(skeleton: Skeleton, joints: Mapping[str, str], clip: Clip) -> ReferencePose:
-    """Find the frame with the most upright trunk and legs, and straight knees."""
+    """Find the frame with the most upright trunk and legs."""
     stride = max(1, len(clip) // _MAX_SEARCHED_FRAMES)
     poses = clip.poses[::stride]
     positions = poses.world.positions
@@ -103,7 +103,7 @@ def _find_upright_frame(skeleton: Skeleton, joints: Mapping[str, str], clip: Cli
 
 
 def average_trunk_frames(reference: ReferencePose, joints: Mapping[str, str], rows: Sequence[int]) -> Floats:
-    """Average the axes ahead, left, up in joints, over the upright frames of a clip. They are (k, 3, 3).
+    """Average the body axes in joints over upright frames. They are (k, 3, 3).
 
     The body of each frame faces square to its hips and shoulders: a stride turns one to the left and the other to the
     right, the next stride the other way.
@@ -129,7 +129,7 @@ def _average_sides(place: Mapping[str, Floats], part: str) -> Floats:
 
 
 def _build_posed_skeleton(skeleton: Skeleton, local_rotations: Floats) -> Skeleton:
-    """Build a skeleton with these local rotations (n, 4) as its rest pose."""
+    """Build a skeleton with this pose as its rest pose."""
     transforms, rest_q = np.array(skeleton.A), np.array(skeleton.rest_q)
     turning = np.flatnonzero((skeleton.kinds == Kind.BALL) | (skeleton.kinds == Kind.FREE))
     transforms[turning, 3:] = local_rotations[turning]

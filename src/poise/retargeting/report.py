@@ -41,7 +41,7 @@ _MIN_JUMP_FRAMES = 4
 
 
 class LimbError(NamedTuple):
-    """How far a segment of the target is off the source's direction [degrees].
+    """Angles between a segment's directions in target and source [degrees].
 
     role         the segment
     p50, p95, p99
@@ -61,7 +61,10 @@ class LimbError(NamedTuple):
 
 
 class Jump(NamedTuple):
-    """Change of step of a hand or an ankle, 99.9 % of frames, as a fraction of its limb's length."""
+    """Change of step of a hand or an ankle.
+
+    It is that of 99.9 % of frames, as a fraction of the limb's length.
+    """
 
     role: str
     source: float
@@ -216,7 +219,7 @@ def build_report(measured: Measured) -> RetargetReport:
 
 
 def _measure_limbs(measured: Measured, source: Transforms, target: Transforms) -> dict[str, tuple[Floats, Floats]]:
-    """Measure angles (F,) between directions of segments, and about them [degrees], by role."""
+    """Measure direction errors and twists (F,) of segments [degrees]."""
     body, target_body = measured.bodies
     errors: dict[str, tuple[Floats, Floats]] = {}
     for row in measured.match.joints:
@@ -255,7 +258,7 @@ def _summarise_limb(role: str, angles: Floats, twists: Floats, frames: Bools) ->
 
 
 def _measure_jumps(source: Transforms, target: Transforms, bodies: tuple[Body, Body]) -> tuple[Jump, ...]:
-    """Measure changes of step of hands and ankles, in lengths of their limbs."""
+    """Measure changes of step of hands and ankles."""
     jumps: list[Jump] = []
     for side in SIDES:
         for end in ("Hand", "Foot"):
@@ -269,7 +272,7 @@ def _measure_jumps(source: Transforms, target: Transforms, bodies: tuple[Body, B
 
 
 def _measure_step_widths(measured: Measured, source: Transforms, target: Transforms) -> tuple[float, float] | None:
-    """Measure the median distance of both ankles along the line of the hips, in hip widths, while both stand."""
+    """Measure the step width of both characters in hip widths."""
     contacts = measured.contacts
     if contacts is None or len(contacts.legs) != len(SIDES):
         return None

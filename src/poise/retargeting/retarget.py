@@ -63,7 +63,7 @@ _BLOCK_FRAMES = 1024  # frames in memory at once, besides the answer
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Retargeted(Clip):
-    """A clip of the target, and a record of how it came about. It is a Clip, which can be saved.
+    """A clip of the target, with match, contacts and report. It is a Clip, which can be saved.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _MAX_MEASURED_FRAMES = 1000
 
 
 class RolledJoint(NamedTuple):
-    """A joint of trunk, neck or collar bone, and the two joints whose roll it shares.
+    """A joint with one child, and the joints around it.
 
     row, frame     the joint, and its axes ahead, left, up (4,) in it
     ends           row and frame of both ends of the trunk or neck; of a collar bone twice the joint that carries it
@@ -38,7 +38,10 @@ class RolledJoint(NamedTuple):
 
 
 def correct_rolls(joints: Mapping[str, RolledJoint], clips: Sequence[Clip]) -> dict[str, Floats]:
-    """Return the axes (4,) of joints in which they do not roll from their neighbours, on average over the clips."""
+    """Remove the mean roll of joints from their axes.
+
+    The axes (4,) returned do not roll from the neighbours, on average over the clips.
+    """
     total = sum(len(clip) for clip in clips)
     if total < _MIN_FRAMES:
         return {name: joint.frame for name, joint in joints.items()}

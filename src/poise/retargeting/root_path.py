@@ -1,4 +1,4 @@
-"""Way of the hips: as in the source, times the ratio of leg lengths, and as high over the ground."""
+"""Path of the hips, scaled by leg lengths, and the ground below."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class Standing(NamedTuple):
     note: str = ""
 
 
-class Ground(NamedTuple):
-    """What a clip shows of its ground, before its body is measured.
+class ClipGround(NamedTuple):
+    """Contacts of a clip with its ground.
 
     analysis  soles, contacts and other supports; None where the legs are unknown
     note      why they are
@@ -77,22 +77,22 @@ class Ground(NamedTuple):
         return None if self.analysis is None else self.analysis.repeats.take_middle(self.analysis.motion)
 
     def measure_flat_feet(self) -> dict[str, Floats]:
-        """Measure the axes of feet and toes while they stand flat, by joint name."""
+        """Measure the axes of flat feet by joint."""
         if self.analysis is None or self.motion is None or self.contacts is None:
             return {}
         return measure_flat_feet(self.motion, self.analysis.soles, self.contacts)
 
 
-def analyse_ground(clip: Clip, rig: Rig) -> Ground:
+def analyse_ground(clip: Clip, rig: Rig) -> ClipGround:
     """Find the contacts of a clip with its ground."""
     try:
         figure = figure_of(clip, rig=rig)
-        return Ground(with_bearing(clip, analyse_clip(clip, figure, None, None, "keep")))
+        return ClipGround(with_bearing(clip, analyse_clip(clip, figure, None, None, "keep")))
     except PoiseError as error:
-        return Ground(None, f"contacts of the source are unknown: {error}")
+        return ClipGround(None, f"contacts of the source are unknown: {error}")
 
 
-def measure_standing(clip: Clip, ground: Ground, body: Body) -> Standing:
+def measure_standing(clip: Clip, ground: ClipGround, body: Body) -> Standing:
     """Measure the floor and the ankles of a clip."""
     analysis, motion, contacts = ground.analysis, ground.motion, ground.contacts
     if analysis is None or motion is None or contacts is None:
@@ -122,7 +122,7 @@ def measure_rest_standing(rig: Rig, body: Body) -> Standing:
 
 
 def find_target_soles(clip: Clip, rig: Rig) -> Soles:
-    """Find the soles of a character: at rest, or in its clip where it does not stand at rest."""
+    """Find the soles of a character at rest, or in its clip."""
     motion = rest_motion(figure_of(clip, rig=rig))
     return find_soles(motion if bool(motion.upright.all()) else motion_of(clip, figure_of(clip, rig=rig)))
 
@@ -142,14 +142,16 @@ def _find_lowest_ankle(clip: Clip, body: Body) -> float:
 
 
 def find_hip_middle(positions: Floats, body: Body) -> Floats:
-    """Find the middle (F, 3) of the hip joints, from positions (F, n, 3)."""
+    """Find the middle (F, 3) of the hip joints."""
     return 0.5 * (positions[:, body.rows["leftUpperLeg"]] + positions[:, body.rows["rightUpperLeg"]])
 
 
 def compute_hip_path(
     positions: Floats, bodies: tuple[Body, Body], standing: Standing, target_standing: Standing, root: RootMotion
 ) -> Floats:
-    """Compute where the middle (F, 3) of the target's hip joints is to be, in axes ahead, left, up.
+    """Compute the path (F, 3) of the target's hips.
+
+    It is that of the middle of the hip joints, in axes ahead, left, up.
 
     positions  (F, n, 3) joints of the source
 
@@ -165,7 +167,9 @@ def compute_hip_path(
 
 
 def compute_body_shift(clip: Clip, rig: Rig, soles: Soles, contacts: Contacts, floor: float) -> Floats:
-    """Compute the mean way (F, 3) of standing feet to where they will stand [file units], z up.
+    """Compute the mean displacement (F, 3) of standing feet [file units].
+
+    It is that to their stances, z up.
 
     soles     of the target
     contacts  of the source
@@ -193,13 +197,16 @@ def compute_body_shift(clip: Clip, rig: Rig, soles: Soles, contacts: Contacts, f
 
 
 def find_runs(mask: Bools) -> list[tuple[int, int]]:
-    """Find the runs of true frames: the first, and the one after the last."""
+    """Find the runs of true frames as start and end."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def find_level_path(times: Floats, path: Floats) -> Floats:
-    """Find the way (F, 3) that root="in_place" takes away: the level path, smoothed over a second, from its start."""
+    """Find the level path (F, 3) for root="in_place" to remove.
+
+    It is smoothed over a second, and begins at zero.
+    """
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     half_width = round(_PATH_HALF_WINDOW_S / step) if step > 0.0 else 0
     smooth = average_hann(path, half_width) if half_width else path
@@ -213,7 +220,7 @@ def turn_positions(body: Body, points: Floats) -> Floats:
 
 
 def turn_z_up(body: Body, vectors: Floats) -> Floats:
-    """Turn vectors (F, 3) from the file's axes, turned to z up, to ahead, left, up."""
+    """Turn vectors (F, 3) with z up to ahead, left, up."""
     up = "y" if body.reference.world_axes[2, 1] > body.reference.world_axes[2, 2] else "z"
     return turn_positions(body, rotations.rotate(rotations.inverse(find_z_up_rotation(up)), vectors))
 
@@ -225,7 +232,7 @@ def turn_back(body: Body, vectors: Floats) -> Floats:
 
 
 def find_mover(body: Body) -> int:
-    """Find the joint that carries the whole character. It is the hips, or the nearest joint above that can move."""
+    """Find the joint to move the whole character with."""
     row = body.spine.rows[0]
     while row >= 0 and body.skeleton.kinds[row] not in (Kind.BALL, Kind.FREE):
         row = int(body.skeleton.parents[row])

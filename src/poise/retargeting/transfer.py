@@ -1,4 +1,4 @@
-"""Transfer of rotations: the segments of the target turn as those of the source.
+"""Transfer of rotations from source to target segments.
 
 X = M W F is the rotation of a segment in axes ahead, left and up: M turns the file's axes, W is the world rotation of
 the segment's joint, F the segment's axes in the joint. X is the same for both characters, so the target's joint turns
@@ -26,7 +26,7 @@ _UP = np.array([0.0, 0.0, 1.0])
 
 
 class RotationPlan(NamedTuple):
-    """Which joints of the target turn, and how.
+    """Joints of the target and the rotations they get.
 
     rows, source_rows  (k,) joints of the target, and those of the source that they follow
     left, right        (4,) and (k, 4) rotations: the target's is left * source * right
@@ -43,7 +43,7 @@ class RotationPlan(NamedTuple):
 
 
 class BlendedJoint(NamedTuple):
-    """A joint of trunk or neck that shares the way between two joints of the source.
+    """A joint of trunk or neck between two source joints.
 
     fraction  0 at `lower`, 1 at `upper`
     """
@@ -120,7 +120,9 @@ def _turn_about(axis: Floats, degrees: float) -> Floats:
 
 
 def _find_place(chain: JointChain, index: int, source_chain: JointChain) -> float:
-    """Find where a joint of the target's chain is in the source's: 1.5 is halfway between its joints 1 and 2.
+    """Find the place of a joint in the source's chain.
+
+    1.5 is halfway between its joints 1 and 2.
 
     Chains of as many joints are paired joint by joint, others by their lengths.
     """
@@ -133,12 +135,12 @@ def _find_place(chain: JointChain, index: int, source_chain: JointChain) -> floa
 
 
 def _get_frame(body: Body, row: int) -> Floats:
-    """Get the axes ahead, left, up of a joint of trunk or neck."""
+    """Get the body axes of a trunk joint."""
     return body.segments[f"joint {row}"].row_frame
 
 
 def _list_copied_joints(source: Body, target: Body, used: set[int]) -> Ints:
-    """List the joints without a partner that turn as in the source. Only the same character has any."""
+    """List the joints without a partner to copy. Only the same character has any."""
     if not is_same_tree(source.skeleton, target.skeleton):
         return np.zeros(0, dtype=np.int64)
     turning = np.isin(target.skeleton.kinds, (Kind.BALL, Kind.FREE))
@@ -146,7 +148,7 @@ def _list_copied_joints(source: Body, target: Body, used: set[int]) -> Ints:
 
 
 def is_same_tree(source: Skeleton, target: Skeleton) -> bool:
-    """Return whether two skeletons have the same joints with the same rest pose."""
+    """Return whether two skeletons have equal joints at rest."""
     return source is target or (
         source.names == target.names
         and np.array_equal(source.parents, target.parents)
@@ -157,7 +159,9 @@ def is_same_tree(source: Skeleton, target: Skeleton) -> bool:
 
 
 def compute_world_rotations(plan: RotationPlan, source_rotations: Floats) -> tuple[Ints, Floats]:
-    """Compute the world rotations (F, k, 4) of the target's joints, and their rows (k,).
+    """Compute world rotations (F, k, 4) of the target's joints.
+
+    Their rows (k,) come first.
 
     source_rotations  (F, n, 4) world rotations of the source
     """
@@ -178,7 +182,7 @@ def compute_world_rotations(plan: RotationPlan, source_rotations: Floats) -> tup
 def write_rotations(
     target: Skeleton, world_rows: Ints, world_rotations: Floats, copied: Mapping[int, Floats]
 ) -> Floats:
-    """Write world rotations (F, k, 4) of some joints into configurations (F, nq). The others stay as at rest.
+    """Write world rotations (F, k, 4) into configurations (F, nq). Other joints stay as at rest.
 
     copied  rotations (F, 4) of joints that turn freely in their parent, by row
     """
@@ -214,11 +218,11 @@ def _find_quaternion_start(skeleton: Skeleton, row: int) -> int:
 
 
 def read_rotations(poses: Pose, rows: Ints) -> dict[int, Floats]:
-    """Read the rotations (F, 4) of joints in their parents, as they are in q."""
+    """Read the rotations (F, 4) of joints from q."""
     starts = [_find_quaternion_start(poses.skeleton, row) for row in rows.tolist()]
     return {row: poses.q[:, start : start + 4] for row, start in zip(rows.tolist(), starts, strict=True)}
 
 
 def is_limb(role: str) -> bool:
-    """Return whether a role is a segment of an arm or a leg."""
+    """Return whether a role is part of an arm or leg."""
     return split_role(role)[1] in ("UpperArm", "LowerArm", "UpperLeg", "LowerLeg")
