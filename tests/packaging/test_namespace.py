@@ -144,7 +144,7 @@ def test_a_name_that_does_not_exist():
     ("name", "suggestion"),
     [
         ("fk", "poise.Pose.world"), ("forward_kinematics", "poise.Pose.world"), ("robot", "poise.load"),
-        ("retarget", "poise.fit"), ("IK", "poise.solve"), ("Positon", "poise.Position"),
+        ("IK", "poise.solve"), ("Positon", "poise.Position"),
     ],
 )  # fmt: skip
 def test_names_of_other_libraries_lead_to_ours(name, suggestion):

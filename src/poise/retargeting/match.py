@@ -60,7 +60,7 @@ class MatchedJoint:
         return bool(self.source and self.target) and not self.skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Match:
     """Pairs of joints of two characters, by role. `print(match)` shows a table.
 
@@ -80,6 +80,9 @@ class Match:
         widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
         lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return f"Match({len(self)} roles, {sum(joint.is_used for joint in self.joints)} of them in both)"
 
     def __len__(self) -> int:
         return len(self.joints)
