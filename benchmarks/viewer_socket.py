@@ -55,8 +55,8 @@ FIGURES = (
 )  # fmt: skip
 WANTED = (
     "`work` is the processor time of the server for an answer, `KB` what the page gets for it. Wanted: 60 answers a "
-    "second, a median of 10 ms, a 95th percentile of 20 ms, targets beyond reach included, and a first answer that does "
-    "not stall."
+    "second, a median of 10 ms, a 95th percentile of 20 ms, targets beyond reach included, and a first answer that "
+    "does not stall."
 )
 
 
