@@ -5,6 +5,7 @@ import { helpSheet } from "poise/commands/help.js";
 import { letGo, listenToKeys } from "poise/commands/shortcuts.js";
 import { keep } from "poise/files/keep.js";
 import { keepChanges } from "poise/files/unsaved.js";
+import { announcer } from "poise/notices/announcer.js";
 import { Messages } from "poise/notices/messages.js";
 import { sessionOver } from "poise/notices/session_over.js";
 import { fillPanels } from "poise/panels/panels.js";
@@ -55,7 +56,7 @@ class Page {
     const { sheet, toggle } = helpSheet();
     this.toggleHelp = toggle;
     fillPanels(this, at);
-    document.body.append(sheet, sessionOver(this.store, this.connection));
+    document.body.append(sheet, announcer(this.store), sessionOver(this.store, this.connection));
     listenToKeys(this.commands);
     letGo();
     keepChanges(this.store);

@@ -110,6 +110,8 @@ function looking(page) {
     frameSelected: () => page.views.frameSelected(),
     /** @param {string} side "front", "left" or "top"; again: the one opposite */
     lookFrom: (side) => page.views.lookFrom(side),
+    /** The arrows move what is chosen in the view. */
+    focusView: () => page.views.viewports[0]?.container.focus({ focusVisible: true }),
     search: () => document.querySelector("[data-testid=outliner-search]")?.focus(),
     help: () => page.toggleHelp(),
     theme: () => nextTheme(store),

@@ -1,6 +1,7 @@
 /** The help sheet: the table of keys, and how the mouse works in the viewport. */
 
 import { SHORTCUTS } from "poise/commands/shortcuts.js";
+import { STAGE_KEYS } from "poise/handles/stage_keys.js";
 import { element } from "poise/widgets/element.js";
 
 const POINTER = [
@@ -33,6 +34,10 @@ export function helpSheet() {
           group,
           shortcuts.map((each) => [keyCaps(each.keys), each.text]),
         ),
+      ),
+      table(
+        "In the view (M)",
+        STAGE_KEYS.map((each) => [keyCaps(each.keys), each.text]),
       ),
       table(
         "Mouse and touch",

@@ -16,6 +16,7 @@ export const SHORTCUTS = [
   { keys: "X", text: "Gizmo along the world's axes, or the target's own", group: "Target", command: "space" },
   { keys: "T", text: "Turn the selected bone, or the target again", group: "Target", command: "turnBones" },
   { keys: "P", text: "Pin the selected joint, or let it go", group: "Target", command: "pin" },
+  { keys: "M", text: "Move by keys: the arrows go to the view", group: "Target", command: "focusView" },
   { keys: "S", text: "Step: one iteration", group: "Solving", command: "step" },
   { keys: "R", text: "Reset to the start pose; restart a race", group: "Solving", command: "reset" },
   { keys: "M", text: "Race of methods for the active chain", group: "Solving", command: "race" },
@@ -46,7 +47,7 @@ export const SHORTCUTS = [
 ];
 
 /** Names of keys in the table where the browser has another. */
-const NAMES = { " ": "Space", ArrowLeft: "Left", ArrowRight: "Right", Escape: "Esc" };
+const NAMES = { " ": "Space", ArrowLeft: "Left", ArrowRight: "Right", ArrowUp: "Up", ArrowDown: "Down", Escape: "Esc" };
 
 /**
  * Listen to the keyboard; keys of commands that this page has not are left alone.
@@ -67,7 +68,7 @@ export function listenToKeys(commands) {
 }
 
 /** A key event as the table writes it. Shift is named only where it does not already make another character. */
-function written(event) {
+export function written(event) {
   const named = NAMES[event.key];
   const key = named ?? (event.key.length === 1 ? event.key.toUpperCase() : event.key);
   const shifted = event.shiftKey && (named || (key >= "A" && key <= "Z"));

@@ -157,6 +157,38 @@ export class Gizmo {
     this._end();
   }
 
+  /** Whether it has a bone that turns in its place. */
+  get onlyTurns() {
+    const { mark, moves } = this.handles?.all.get(this.active) ?? {};
+    return mark === "bone" && !moves;
+  }
+
+  /** Move what it has by keys; `drop` ends that. @param {import("three").Vector3} step rig coordinates */
+  nudge(step) {
+    if (!this._takeByKeys()) return;
+    this.controls.object.position.add(step);
+    this._move();
+    this.stage.invalidate();
+  }
+
+  /** Turn what it has by keys; `drop` ends that. @param {import("three").Quaternion} turn */
+  spin(turn) {
+    if (!this.turns || !this._takeByKeys()) return;
+    this.controls.object.quaternion.premultiply(turn);
+    this._move();
+    this.stage.invalidate();
+  }
+
+  /** @returns {boolean} whether it has something */
+  _takeByKeys() {
+    if (this.active === null || (this.dragging && !this._pull)) return false;
+    if (this.dragging) return true;
+    this._pull = { place: this.controls.object.position.toArray(), ahead: 0, from: [0, 0, 0] };
+    this._start();
+    this._still = false;
+    return true;
+  }
+
   /** A press that stays where it is does nothing; it may be a click on something behind the gizmo. */
   _pointed(event) {
     const at = [event.clientX, event.clientY];

@@ -70,7 +70,10 @@ function chainItem(page, id) {
   const { store, send } = page;
   const change = (what) => send({ do: "chain_change", chain: id, ...what });
   const test = (what) => `chain-${id}-${what}`;
-  const on = tick({ "data-testid": test("enabled"), title: "Is solved for" }, (enabled) => change({ enabled }));
+  const on = tick(
+    { "data-testid": test("enabled"), title: "Is solved for", "aria-label": `Solve for ${id}` },
+    (enabled) => change({ enabled }),
+  );
   const dot = element("span", { class: "chain-dot" });
   const name = element("button", { type: "button", class: "chain-name", onclick: () => choose(page, id) });
   const remove = element(
@@ -79,7 +82,7 @@ function chainItem(page, id) {
       type: "button",
       class: "small",
       title: "Remove this chain",
-      "aria-label": "Remove this chain",
+      "aria-label": `Remove ${id}`,
       "data-testid": test("remove"),
       onclick: () => send({ do: "chain_remove", chain: id }),
     },

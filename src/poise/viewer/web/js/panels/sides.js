@@ -93,6 +93,11 @@ function edge(store, side) {
     const within = Math.round(Math.min(Math.max(width, LEAST), MOST * innerWidth));
     store.set("sides", { ...store.get("sides"), [side]: within });
   };
+  const tell = () => {
+    bar.setAttribute("aria-valuenow", String(panel.offsetWidth));
+    bar.setAttribute("aria-valuemax", String(Math.round(MOST * innerWidth)));
+  };
+  new ResizeObserver(tell).observe(panel);
   const fromEdge = (x) => (side === "left" ? x : innerWidth - x);
   const walk = (event) => {
     const step = { ArrowLeft: -STEP, ArrowRight: STEP }[event.key];
@@ -100,12 +105,16 @@ function edge(store, side) {
     event.preventDefault(); // no frame of the clip is meant
     set(panel.offsetWidth + (side === "left" ? step : -step));
   };
-  return element("div", {
+  const bar = element("div", {
     class: `edge edge-${side}`,
     role: "separator",
     tabindex: 0,
     title: "Drag: width of this side; double click: as it was",
     "aria-orientation": "vertical",
+    "aria-controls": side,
+    "aria-valuemin": LEAST,
+    "aria-valuenow": LEAST,
+    "aria-valuemax": LEAST,
     "aria-label": `Width of the ${side} side`,
     "data-testid": `edge-${side}`,
     onpointerdown: (event) => event.target.setPointerCapture(event.pointerId),
@@ -113,4 +122,5 @@ function edge(store, side) {
     ondblclick: () => store.set("sides", { ...store.get("sides"), [side]: null }),
     onkeydown: walk,
   });
+  return bar;
 }

@@ -22,6 +22,7 @@ const TILT = 1e-4; // of a view from above towards the front, so that upwards in
 const STRAIGHT = 0.9999; // cosine of the angle at which a view counts as one from a side
 const BEHIND = 0.04; // of the height that it is behind, the camera makes up for in a frame: steps do not shake it
 const FALL = 0.5; // figure sizes: a height that is made up for at once
+const STEEPEST = 1.55; // [rad] of a look from above or below by keys
 const _point = new Vector3();
 
 /**
@@ -192,6 +193,40 @@ export class Camera {
   backOff(factor) {
     this.camera.position.sub(this.controls.target).multiplyScalar(factor).add(this.controls.target);
     this._update();
+  }
+
+  /** Go about what is looked at, as a drag beside the figure does. @param {number} aside [rad] @param {number} up [rad] */
+  orbit(aside, up) {
+    const { position } = this.camera;
+    const back = position.clone().sub(this.controls.target);
+    const across = new Vector3().setFromMatrixColumn(this.camera.matrixWorld, 0);
+    const height = Math.PI / 2 - back.angleTo(this.camera.up);
+    const rise = Math.min(Math.max(height + up, -STEEPEST), STEEPEST) - height;
+    back.applyAxisAngle(across, -rise).applyAxisAngle(this.camera.up, aside);
+    position.copy(this.controls.target).add(back);
+    this._moved();
+  }
+
+  /** Move aside with what is looked at. @param {number} right of the distance @param {number} up of the distance */
+  pan(right, up) {
+    const away = this.camera.position.distanceTo(this.controls.target);
+    const way = new Vector3(right, up, 0).multiplyScalar(away).applyQuaternion(this.camera.quaternion);
+    this.camera.position.add(way);
+    this.controls.target.add(way);
+    this._moved();
+  }
+
+  /** Go nearer or farther. @param {number} factor of the distance */
+  zoom(factor) {
+    this.backOff(factor);
+    this._moved();
+  }
+
+  /** A hand has moved it. */
+  _moved() {
+    this._update();
+    this.touched = true;
+    this.onMove(this.state());
   }
 
   /** Planes near and far enough for the distance at hand; called before each drawing. */

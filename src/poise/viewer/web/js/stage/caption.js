@@ -18,7 +18,7 @@ export function caption(store, slot) {
   const method = element("span", { class: "caption-method" });
   const sentence = element("span", { class: "caption-sentence" }, "Drag a target.");
   const dot = element("span", { class: "dot", "aria-hidden": "true" });
-  const told = { class: "caption-status", role: "status", "data-testid": `status-${letter}` };
+  const told = { class: "caption-status", "data-testid": `status-${letter}` };
   const status = element("div", told, dot, sentence);
   const without = element("div", { class: "caption-without", "data-testid": `without-${letter}`, hidden: true });
   const figures = element("span", { class: "caption-figures", "data-testid": `time-${letter}` });

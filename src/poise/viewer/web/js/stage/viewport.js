@@ -6,6 +6,7 @@ import { Grab } from "poise/handles/grab.js";
 import { LimitHandles } from "poise/handles/limit_handles.js";
 import { Picking } from "poise/handles/picking.js";
 import { Pull } from "poise/handles/pull.js";
+import { StageKeys } from "poise/handles/stage_keys.js";
 import { Actor, SHOW } from "poise/stage/actor.js";
 import { Camera } from "poise/stage/camera.js";
 import { Clouds } from "poise/stage/clouds.js";
@@ -65,6 +66,7 @@ export class Viewport {
     this.pull = new Pull(this);
     this.grab = new Grab(this);
     this.picking = new Picking(this);
+    this.keys = told.onDrag ? new StageKeys(this) : null;
     this.show.shadows = !this.stage.software; // drawn in software they take longer than everything else
     this.setTheme("dark");
     this.setShow({});
@@ -422,6 +424,7 @@ export class Viewport {
   dispose() {
     for (const part of [
       this.picking,
+      this.keys,
       this.grab,
       this.label,
       this.cube,

@@ -1,0 +1,36 @@
+/** What changes is said to screen readers, once it rests: a sentence a drag, not twelve a second. */
+
+import { spoken } from "poise/texts/spoken.js";
+import { element } from "poise/widgets/element.js";
+
+const REST = 700; // [ms] without another change
+
+/**
+ * @param {import("poise/state/store.js").Store} store
+ * @returns {HTMLElement} not seen, but read out
+ */
+export function announcer(store) {
+  const place = element("div", { class: "unseen", role: "status", "data-testid": "announcer" });
+  const waiting = new Map(); // sentences by what they are about
+  let [timer, chosen, last] = [0, null, ""];
+  const say = () => {
+    place.textContent = [...waiting.values()].join(". ");
+    waiting.clear();
+  };
+  const later = (about, sentence) => {
+    if (!sentence) return;
+    waiting.set(about, sentence);
+    clearTimeout(timer);
+    timer = window.setTimeout(say, REST);
+  };
+  store.on("selected", (name) => {
+    if (name !== chosen) later("selected", name ? `${name} is chosen` : "Nothing is chosen");
+    chosen = name;
+  });
+  store.on("answer", ({ views }) => {
+    const sentence = spoken(views[0]?.sentence ?? "", store.get("model")?.message.size ?? 1);
+    if (sentence !== last) later("answer", sentence);
+    last = sentence;
+  });
+  return place;
+}
