@@ -6,7 +6,7 @@ from poise.viewer.document.document import Document
 from poise.viewer.scene_rigs import build_arm_scene
 
 TITLE = "CCD + hinge + range"
-TEXT = "Hinges that stop at the ends of their ranges: an arc turns red where one does. Drag the cube behind the arm."
+TEXT = "Hinges that stop at the ends of their ranges: an arc turns amber where one does. Drag the cube behind the arm."
 HINT = "Drag the cube behind the arm: joints stop at their arcs"
 ORDER = 30
 

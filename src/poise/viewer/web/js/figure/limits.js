@@ -1,4 +1,4 @@
-/** Limits as arcs, cones and tracks about their joints, a faint face and its edge; red where the joint is at an end. */
+/** Limits as arcs, cones and tracks about their joints, a faint face and its edge; amber where the joint is at an end. */
 
 import { multiplyInto, turnInto } from "poise/figure/figure.js";
 import {

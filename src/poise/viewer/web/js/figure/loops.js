@@ -1,4 +1,4 @@
-/** Closed loops: what ties two joints beside the tree, a small link between their points; red where it is open. */
+/** Closed loops: what ties two joints beside the tree, a small link between their points; amber where it is open. */
 
 import {
   BufferGeometry,

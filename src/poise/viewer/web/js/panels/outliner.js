@@ -201,7 +201,7 @@ export class Outliner {
       else if (chain.enabled) chain.joints.forEach((name) => colours.has(name) || colours.set(name, chainColour(c)));
     });
     const at = new Set(atLimit);
-    const marks = state.views > 1 ? "has a limit; red: at the limit in view A" : "has a limit; red: at the limit";
+    const marks = state.views > 1 ? "has a limit; amber: at the limit in view A" : "has a limit; amber: at the limit";
     this.rows.forEach((line) => {
       const name = line.dataset.joint ?? "";
       line.querySelector(".limit-mark")?.setAttribute("title", marks);

@@ -218,7 +218,7 @@ export class Viewport {
     this.answer = answer;
     const { at_limit = [], resting = [], open = [] } = this._answered ?? {};
     this.actor?.loops.setOpen(open);
-    this.actor?.setHit(at_limit.filter((joint) => !resting.includes(joint))); // red is where a limit may be in the way
+    this.actor?.setHit(at_limit.filter((joint) => !resting.includes(joint))); // amber is where a limit may be in the way
     this._paintHandles();
   }
 

@@ -15,9 +15,6 @@ export const VIEW_LETTERS = "ABCDEF";
 export const VIEW_COLOURS = ["#3b9ded", "#e0872b", "#22a884", "#c973ab", "#b3a125", "#8b94a3"];
 export const VIEW_DASHES = [[], [6, 3], [2, 3], [9, 3, 2, 3], [12, 4], [5, 3, 1, 3, 1, 3]];
 
-/** A joint or a limit mark that is at its limit. */
-export const AT_LIMIT_COLOUR = "#e5484d";
-
 /**
  * @param {number} index place of the chain in `state.chains`
  * @returns {string} its colour, "#rrggbb"
