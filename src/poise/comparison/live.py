@@ -18,7 +18,7 @@ from poise.problem.problem import Problem
 from poise.solvers import Solver
 from poise.solving.solve import check_goals
 
-_KEYS = ("solved_1", "call", "call_p99", "iterations", "left", "step", "acceleration", "jerk")
+_KEYS = ("solved_1", "call", "call_p99", "iterations", "step", "acceleration", "jerk")
 LIVE_COLUMNS: tuple[Column, ...] = tuple(column for column in COLUMNS if column.key in _KEYS)
 _MOST_TARGETS = Effort().path  # the newest targets that count
 _SET_TEXT = f"the newest {_MOST_TARGETS} targets, each solved from the previous answer"

@@ -4,6 +4,7 @@ import { element, setOptions } from "poise/widgets/element.js";
 import { redraw, toolButton } from "poise/widgets/tool_button.js";
 
 const SPEEDS = [1, 2, 5, 10, 30, 60]; // iterations a second
+const WIDE = "(min-width: 760px)"; // as in the style sheet
 const STILL = "(prefers-reduced-motion: reduce)";
 
 /**
@@ -43,7 +44,7 @@ export function raceBar({ store, send }, commands) {
   store.on("state", (state) => {
     const racing = state.run === "race" && !state.driven;
     whole.hidden = !racing;
-    if (racing && fresh && matchMedia(STILL).matches) send({ do: "race_play", on: false }); // it moves when it is told to
+    if (racing && fresh) begin(store, send);
     fresh = !racing;
   });
   store.on(["frame", "answer", "state"], () => {
@@ -60,6 +61,12 @@ export function raceBar({ store, send }, commands) {
     redraw(play, playing ? "pause" : "play", playing ? "Pause the race (Space)" : "Play the race (Space)");
   });
   return whole;
+}
+
+/** Curves and figures are at the right; where motion is reduced, a race waits to be played. */
+function begin(store, send) {
+  if (matchMedia(WIDE).matches) store.set("closed", { ...store.get("closed"), right: false });
+  if (matchMedia(STILL).matches) send({ do: "race_play", on: false });
 }
 
 function speedChoice(store, send) {

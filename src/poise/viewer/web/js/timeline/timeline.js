@@ -63,6 +63,7 @@ export function fillTimeline(place, page, commands) {
     plant.disabled = !state.clip;
     place.classList.toggle("still", !state.clip);
     place.classList.toggle("unused", !state.clips.length && state.terrain === null);
+    place.classList.toggle("racing", state.run === "race" && !state.driven);
   });
 }
 
