@@ -95,7 +95,26 @@ def _exists(name: str) -> bool:
     return True
 
 
+def _write_pages(app: Sphinx, error: Exception | None) -> None:
+    """Write the pages that docs/solving_pages.md shows, as `poise view --html` does."""
+    if error is not None or app.builder.name != "html":
+        return
+    from poise.viewer.document.document import build_document  # noqa: PLC0415
+    from poise.viewer.scenes import build_scene  # noqa: PLC0415
+    from poise.viewer.session.downloads import build_document_page  # noqa: PLC0415
+
+    folder = Path(app.outdir) / "pages"
+    folder.mkdir(exist_ok=True)
+    for name, document in {
+        "humanoid": build_document(poise.load(poise.sample("humanoid.glb"))),
+        "arm": build_document(poise.load(poise.sample("arm.urdf"))),
+        "ccd": build_scene("ccd"),
+    }.items():
+        (folder / f"{name}.html").write_bytes(build_document_page(document))
+
+
 def setup(app: Sphinx) -> None:
     """Connect what the settings above need."""
+    app.connect("build-finished", _write_pages)
     app.connect("missing-reference", _leave_unlinked)
     app.connect("autodoc-skip-member", _skip)

@@ -58,9 +58,7 @@ def export_body(document: Document, store: ArrayStore, clip: Clip | None = None)
     joints = find_roles(document.rig).joints
     return {
         "modes": modes,
-        "pins": [
-            chain.tip for chain in document.chains if chain.kind == "pin" and (chain.enabled or clip is not None)
-        ],
+        "pins": [chain.tip for chain in document.chains if chain.kind == "pin" and (chain.enabled or clip is not None)],
         "pinnable": [joints[role] for role in PINNED_ROLES if role in joints],
         "pin_weight": PIN_WEIGHT,
         "frames": _export_frames(document, clip, store),
