@@ -20,15 +20,10 @@ export const PALETTES = {
     link: 0x6f7784,
     limit: 0x66d9e8,
     terrain: 0x59616d,
-<<<<<<< HEAD
     contour: 0xc3ccd9,
     edge: 0xe3e8ef,
-    pole: 0xc792ea,
-    pin: 0xffc53d,
-=======
     pole: 0xa06bff,
     pin: 0xff8fc0,
->>>>>>> 0f9914bb (Choose colours that the colour-blind tell apart, and keep red for errors)
     handle: 0x4cc9f0,
     trail: 0xffd166,
     axis: 0xffe066,
@@ -65,15 +60,10 @@ export const PALETTES = {
     link: 0x98a1b0,
     limit: 0x0b7f93,
     terrain: 0xc3c9d2,
-<<<<<<< HEAD
     contour: 0x4b5666,
     edge: 0x232a33,
-    pole: 0x8b3fc7,
-    pin: 0x9a6700,
-=======
     pole: 0x5b16a8,
     pin: 0xc2185b,
->>>>>>> 0f9914bb (Choose colours that the colour-blind tell apart, and keep red for errors)
     handle: 0x0277bd,
     trail: 0xb26a00,
     axis: 0x9a6700,
