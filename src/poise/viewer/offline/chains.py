@@ -41,7 +41,7 @@ def export_chains(document: Document, store: ArrayStore) -> dict[str, Any] | Non
     if not usable:
         return None
     default = _ENGINE if chosen == AUTO_SOLVER or chosen not in usable else chosen
-    return {"modes": modes, "method": default if default in usable else usable[0]}
+    return {"modes": modes, "free_root": document.free_root, "method": default if default in usable else usable[0]}
 
 
 def _export_mode(document: Document, store: ArrayStore) -> dict[str, Any]:

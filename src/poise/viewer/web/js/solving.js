@@ -25,6 +25,7 @@ export class Solving {
     this.panel = new SolvePanel(page.store, {
       setMethod: (name) => this.act(() => this.poser.setMethod(name)),
       setMode: (name) => this.act(() => this.poser.setMode(name)),
+      setCompares: (on) => this.act(() => this.poser.setCompares(on)),
       setRest: (on) => this.act(() => this.poser.setRestPull(on)),
       reset: () => this.act(() => this.poser.reset()),
     });
@@ -61,12 +62,16 @@ export class Solving {
   show() {
     const { viewport, store, model } = this.page;
     const { answer } = this.poser;
-    const view = { status: answer.status, at_limit: [], resting: [], open: [], errors: answer.curve, note: null };
+    const answers = this.poser.compared?.length ? this.poser.compared : [answer];
+    const nothing = { at_limit: [], resting: [], open: [], note: null };
+    const views = answers.map(({ status, curve }) => ({ ...nothing, status, errors: curve }));
     viewport.setState(this.state());
     viewport.setFrame(this.frame());
-    viewport.setAnswer({ views: [view] });
-    store.set("answer", { views: [view] });
-    this.panel.show(answer, model.metres_per_unit ?? null);
+    viewport.setAnswer({ views: [{ ...nothing, status: answer.status, errors: answer.curve }] });
+    store.set("answer", { views });
+    const metres = model.metres_per_unit ?? null;
+    this.panel.show(answer, metres);
+    this.panel.compare(this.poser.compared ?? [], metres);
   }
 
   state() {

@@ -62,6 +62,7 @@ export class Chains {
     this.document = document;
     this.mode = Object.keys(packed.modes)[0];
     this.method = packed.method;
+    this.compares = false;
     this.groups = new Map();
     this.maps = new Map();
     this.reset();
@@ -96,7 +97,7 @@ export class Chains {
     this.chains = structuredClone(this.document.chains);
     this.q = Float64Array.from(this.now.start);
     this.answer = { status: "nothing", iterations: 0, milliseconds: 0, left: null, curve: [] };
-    this.moved = false;
+    this.compared = [];
   }
 
   /** @param {string} mode limits or none */
@@ -130,27 +131,50 @@ export class Chains {
     if (JSON.stringify(numbersOf(chain)) !== before) this.solve();
   }
 
+  /** @param {boolean} on whether all methods solve for each target, from the same pose */
+  setCompares(on) {
+    this.compares = on;
+    this.solve();
+  }
+
   solve() {
+    const start = this.q;
+    const { q, answer } = this.#run(this.method, start);
+    this.answer = answer;
+    const others = this.compares ? this.methods.filter(({ refusal }) => refusal === undefined) : [];
+    this.compared = others.map(({ value, text }) => ({
+      title: text,
+      ...(value === this.method ? answer : this.#run(value, start).answer),
+    }));
+    this.q = q;
+  }
+
+  /** The answer of a method. @param {string} method @param {Float64Array} start q */
+  #run(method, start) {
     const began = performance.now();
     let iterations = 0;
     let isMet = true;
     let curve = [];
-    for (const group of this.#list()) {
+    let q = start;
+    for (const group of this.#list(method)) {
       const target = group.names.flatMap((name) => numbersOf(this.chains.find(({ id }) => id === name)));
-      const answer = group.solve(target, this.q);
-      this.q = answer.q;
+      const answer = group.solve(target, q);
+      q = answer.q;
       iterations += answer.iterations;
       isMet &&= answer.isMet;
       if (answer.curve.length > curve.length) curve = answer.curve;
     }
     const milliseconds = performance.now() - began;
-    this.answer = { status: isMet ? "reached" : "missed", iterations, milliseconds, left: this.#measure(), curve };
+    this.q = q;
+    const status = isMet ? "reached" : "missed";
+    return { q, answer: { status, iterations, milliseconds, left: this.#measure(), curve } };
   }
 
-  #list() {
-    const key = `${this.mode} ${this.method}`;
+  /** The groups of a method, made at its first use. @param {string} method */
+  #list(method) {
+    const key = `${this.mode} ${method}`;
     if (!this.groups.has(key)) {
-      const { groups } = this.now.methods[this.method];
+      const { groups } = this.now.methods[method];
       this.groups.set(
         key,
         groups.map((packed) => new Group(this.kernels, packed, this.numbers)),
@@ -183,7 +207,7 @@ export class Chains {
 
   /** What the viewport shows of the goals: the part of a state message. */
   describe() {
-    return { chains: this.chains, scope: this.document.scope, free_root: false, pulled: null };
+    return { chains: this.chains, scope: this.document.scope, free_root: this.packed.free_root, pulled: null };
   }
 }
 
