@@ -9,7 +9,9 @@ import pytest
 
 import poise
 from poise.io import samples
+from poise.viewer import scenes
 from poise.viewer.document.document import build_document
+from poise.viewer.offline.methods import METHODS
 from poise.viewer.session.downloads import build_document_page
 from tests.viewer.browser import Tab
 
@@ -202,6 +204,29 @@ def test_limits_and_the_start_are_chosen_in_a_file(body):
     assert body.get("document.querySelectorAll('.chart canvas').length") == 1
     body.page.locator("[data-testid=reset]").click()
     assert body.get("window.poise.solving.poser.pulled") is None
+
+
+def test_all_methods_are_compared_from_the_same_pose_in_a_file(chromium, tmp_path):
+    path = tmp_path / "rope.html"
+    path.write_bytes(build_document_page(scenes.build_scene("two_methods")))
+    with contextlib.closing(Tab(chromium, path.as_uri())) as page:
+        page.page.goto(path.as_uri())
+        page.until("window.poise?.solving")
+        page.page.locator("[data-testid=solve-more] summary").click()
+        page.page.locator("[data-testid=compare]").check()
+        x, y = page.get(
+            "window.poise.viewport.screenOf([...window.poise.viewport.actor.handles.all.values()][0].object.position"
+            ".toArray())"
+        )
+        page.page.mouse.move(x, y)
+        page.page.mouse.down()
+        page.page.mouse.move(x - 60, y + 40, steps=5)
+        page.page.mouse.up()
+        rows = page.page.locator("[data-testid=compared] tbody tr").all_inner_texts()
+        assert [row.split("\t")[0] for row in rows] == list(METHODS.values())
+        assert page.get("window.poise.solving.poser.compared.every(({status}) => status === 'reached')")
+        assert page.get("window.poise.solving.poser.compared.every(({curve}) => curve.length > 0)")
+        assert page.foreign == []
 
 
 def test_a_pull_begins_at_the_frame_of_the_clip_that_is_shown(chromium, tmp_path):
