@@ -27,7 +27,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     ),
     "Feet": ("legs", "contacts", "in_place", "stride", "feet_only", "stretch", "strict"),
     "Match": ("match", "save_match", "dry_run"),
-    "Motion": ("first",),
+    "Motion": ("hands", "first"),
     "Character": ("fps", "scale", "up", "rest", "units_per_metre"),
     "Input": ("include_root", "package_path"),
     "Output": ("out", "plot", "report", "save_contacts", "html", "as_json"),

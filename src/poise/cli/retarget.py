@@ -53,6 +53,13 @@ class RootMode(StrEnum):
     KEEP = "keep"
 
 
+class HandsMode(StrEnum):
+    """Hands near each other."""
+
+    TOUCH = "touch"
+    DIRECTIONS = "directions"
+
+
 class FirstFramesMode(StrEnum):
     """Treatment of a reference pose in front of a clip."""
 
@@ -78,6 +85,7 @@ class RetargetJob:
     match: Path | None
     ground: str | None
     root: str
+    hands: str
     first: str
     fps: float | None
     strict: bool
@@ -117,10 +125,12 @@ class RetargetJob:
 
     def _retarget(self, clip: Clip, source: Rig, target: Rig, advance: Advance) -> Retargeted:
         root: Any = self.root
+        hands: Any = self.hands
         first: Any = self.first
         return retarget_clip(
             clip, target, source=source, match=None if self.match is None else Match.load(self.match),
-            ground=parse_ground(self.ground), root=root, first=first, fps=self.fps, progress=forward_progress(advance),
+            ground=parse_ground(self.ground), root=root, hands=hands, first=first, fps=self.fps,
+            progress=forward_progress(advance),
         )  # fmt: skip
 
 
@@ -176,6 +186,10 @@ def retarget(
     root: Annotated[
         RootMode, typer.Option("--root", help="hips: travel as in the source, in place, or positions times leg lengths")
     ] = RootMode.TRAVEL,
+    hands: Annotated[
+        HandsMode,
+        typer.Option("--hands", help="hands near each other: keep their distance, or directions of arms only"),
+    ] = HandsMode.TOUCH,
     first: Annotated[
         FirstFramesMode, typer.Option("--first", help="a reference pose in front of the clip: leave it out, or keep it")
     ] = FirstFramesMode.AUTO,
@@ -198,7 +212,7 @@ def retarget(
     parse_ground(ground)  # errors in the options are reported before any file is read
     if match is not None:
         Match.load(match)
-    job = RetargetJob(target, clip, match, ground, root.value, first.value, fps, strict, include_root)
+    job = RetargetJob(target, clip, match, ground, root.value, hands.value, first.value, fps, strict, include_root)
     if dry_run or save_match is not None:
         _show_match(clips, job, save_match, is_printed=dry_run, as_json=as_json)
         if dry_run:

@@ -23,6 +23,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Transforms
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import NEXT_PARTS, Body, split_role
+from poise.retargeting.hand_contact import measure_hand_distances
 from poise.retargeting.match import Match
 from poise.retargeting.transfer import is_limb
 
@@ -32,8 +33,11 @@ MAX_ARM_ERROR_DEG, MAX_MOVED_ARM_ERROR_DEG = 0.1, 15.0
 MAX_LEG_ERROR_DEG, MAX_PLANTED_LEG_ERROR_DEG = 0.1, 20.0
 MAX_SKATE_CM_S, MAX_DEPTH_MM, MAX_FLOATING_MM = 0.1, 1.0, 1.0
 MAX_JUMP_RATIO = 2.0
+MAX_HAND_ERROR = 0.03  # arm lengths
 # of the limb's length: smaller changes of step are no jump
 _MIN_JUMP = 0.01
+# weight of the distance of hands from which it counts in full: the mean of ones is rounded
+_FULL_TOUCH = 0.999
 _PERCENTILES = (50.0, 95.0, 99.0)
 _JUMP_PERCENTILE = 99.9
 # frames without which a step has no change
@@ -95,6 +99,9 @@ class RetargetReport:
     step_width
         Level distance of both ankles across the way while both stand, in hip widths, of source and target; None where
         they never do.
+    hands
+        Difference of the distance of both hands from the source's where it counts in full, in arm lengths: median and
+        95 % of frames; None where hands are never so near.
     jumps
         Changes of step of hands and ankles.
     unmatched
@@ -113,6 +120,7 @@ class RetargetReport:
     standing: tuple[LimbError, ...]
     feet: Mapping[str, float] | None
     step_width: tuple[float, float] | None
+    hands: tuple[float, float] | None
     jumps: tuple[Jump, ...]
     unmatched: tuple[str, ...]
     worse: tuple[str, ...]
@@ -134,6 +142,8 @@ class RetargetReport:
             lines.append(f"feet: skate {skate:.2f} cm/s, {depth:.2f} mm in the ground, floating {floating:.2f} mm")
         if self.step_width is not None:
             lines.append("step width in hip widths: {:.2f} in the source, {:.2f} here".format(*self.step_width))
+        if self.hands is not None:
+            lines.append("distance of hands, off by (arm lengths): {:.3f} median, {:.3f} p95".format(*self.hands))
         jumps = ", ".join(f"{jump.role} {jump.source:.4f} -> {jump.target:.4f}" for jump in self.jumps)
         lines.append(f"change of step in limb lengths: {jumps}")
         lines += [f"without a partner: {', '.join(self.unmatched)}"] * bool(self.unmatched)
@@ -147,6 +157,7 @@ class RetargetReport:
             "limbs": [limb._asdict() for limb in self.limbs], "standing": [limb._asdict() for limb in self.standing],
             "feet": None if self.feet is None else dict(self.feet),
             "step_width": None if self.step_width is None else list(self.step_width),
+            "hands": None if self.hands is None else list(self.hands),
             "jumps": [jump._asdict() for jump in self.jumps], "unmatched": list(self.unmatched),
             "ok": self.ok, "worse": list(self.worse), "notes": list(self.notes),
         }  # fmt: skip
@@ -172,6 +183,7 @@ class Measured(NamedTuple):
     """What a report is made of. Both clips have the same times.
 
     moved_arms  (F,) frames in which hands were brought together, or bear
+    touching    (F,) how much the distance of hands counts
     """
 
     source: Clip
@@ -181,6 +193,7 @@ class Measured(NamedTuple):
     contacts: Contacts | None
     planted: Planted | None
     moved_arms: Bools
+    touching: Floats
     notes: tuple[str, ...]
 
 
@@ -203,6 +216,7 @@ def build_report(measured: Measured) -> RetargetReport:
         )
         after = planted.report.after
         feet = {"skate": after.skate, "depth": after.penetration, "floating": after.floating}
+    hands = _measure_hands(measured, source, target)
     jumps = _measure_jumps(source, target, measured.bodies) if len(everywhere) >= _MIN_JUMP_FRAMES else ()
     return RetargetReport(
         name=measured.target.name,
@@ -211,9 +225,10 @@ def build_report(measured: Measured) -> RetargetReport:
         standing=standing,
         feet=feet,
         step_width=_measure_step_widths(measured, source, target),
+        hands=hands,
         jumps=jumps,
         unmatched=tuple(row.role for row in measured.match.joints if not row.is_used),
-        worse=tuple(_list_losses(limbs, feet, jumps, measured)),
+        worse=tuple(_list_losses(limbs, (feet, hands), jumps, measured)),
         notes=measured.notes,
     )
 
@@ -271,6 +286,19 @@ def _measure_jumps(source: Transforms, target: Transforms, bodies: tuple[Body, B
     return tuple(jumps)
 
 
+def _measure_hands(measured: Measured, source: Transforms, target: Transforms) -> tuple[float, float] | None:
+    """Measure how far the distance of hands is off, in arm lengths."""
+    near = measured.touching > _FULL_TOUCH
+    if not near.any():
+        return None
+    distances = [
+        measure_hand_distances(world.positions[near], body)
+        for body, world in zip(measured.bodies, (source, target), strict=True)
+    ]
+    off = np.abs(distances[1] - distances[0])
+    return float(np.median(off)), float(np.percentile(off, 95.0))
+
+
 def _measure_step_widths(measured: Measured, source: Transforms, target: Transforms) -> tuple[float, float] | None:
     """Measure the step width of both characters in hip widths."""
     contacts = measured.contacts
@@ -298,9 +326,13 @@ def _measure_step_width(body: Body, positions: Floats) -> float:
 
 
 def _list_losses(
-    limbs: tuple[LimbError, ...], feet: Mapping[str, float] | None, jumps: tuple[Jump, ...], measured: Measured
+    limbs: tuple[LimbError, ...],
+    feet_and_hands: tuple[Mapping[str, float] | None, tuple[float, float] | None],
+    jumps: tuple[Jump, ...],
+    measured: Measured,
 ) -> list[str]:
     """List what exceeds its bound, a sentence each."""
+    feet, hands = feet_and_hands
     losses: list[str] = []
     for limb in limbs:
         is_arm = limb.role.endswith("Arm")
@@ -318,6 +350,8 @@ def _list_losses(
     ):  # fmt: skip
         if feet is not None and feet[name] > bound:
             losses.append(f"{name} of standing feet is {feet[name]:.2f} {unit}, more than {bound:g}")
+    if hands is not None and hands[1] > MAX_HAND_ERROR:
+        losses.append(f"the distance of hands is off by {hands[1]:.3f} arm lengths, more than {MAX_HAND_ERROR:g}")
     losses += [
         f"{jump.role} jumps: its change of step is {jump.target:.3f} of its limb's length (99.9 % of frames), "
         f"{jump.source:.3f} in the source"

@@ -28,6 +28,7 @@ from poise.model.rig import Rig
 from poise.model.rig_roles import find_roles
 from poise.retargeting.body import Body, measure_body
 from poise.retargeting.flat_feet import select_flat_feet
+from poise.retargeting.hand_contact import bring_hands_together, compute_touch_weights
 from poise.retargeting.match import Match, check_match, match_roles
 from poise.retargeting.report import Measured, RetargetReport, build_report
 from poise.retargeting.root_path import (
@@ -54,6 +55,7 @@ from poise.retargeting.transfer import (
     write_rotations,
 )
 
+HandMode = Literal["touch", "directions"]
 FirstFrames = Literal["auto", "keep"]
 
 _STAGES = 3  # of the progress: measuring the source, moving the target, planting its feet
@@ -79,6 +81,8 @@ class Retargeted(Clip):
         The clip that was retargeted, at the same times.
     planted
         The result of `plant_feet` for the target; None where no feet were planted.
+    touching
+        (F,) how much the distance of hands counts, 0 to 1.
     notes
         What was assumed or given up, a sentence each.
     """
@@ -88,6 +92,7 @@ class Retargeted(Clip):
     contacts: Contacts | None = field(kw_only=True, default=None)
     source: Clip = field(kw_only=True)
     planted: Planted | None = field(kw_only=True, default=None)
+    touching: Floats = field(kw_only=True)
     notes: tuple[str, ...] = field(kw_only=True, default=())
 
     @property
@@ -101,12 +106,11 @@ class Retargeted(Clip):
         bears = np.zeros(len(self), dtype=np.bool_)
         if self.planted is not None and self.planted.bearing is not None:
             bears = np.asarray(self.planted.bearing.on.any(axis=1), dtype=np.bool_)
-        return build_report(
-            Measured(
-                self.source, self, self.bodies, self.match, self.contacts, self.planted, moved_arms=bears,
-                notes=self.notes,
-            )
+        measured = Measured(
+            self.source, self, self.bodies, self.match, self.contacts, self.planted,
+            moved_arms=bears | (self.touching > 0.0), touching=self.touching, notes=self.notes,
         )  # fmt: skip
+        return build_report(measured)
 
 
 class Options(NamedTuple):
@@ -114,6 +118,7 @@ class Options(NamedTuple):
 
     ground: Terrain | bool | None
     root: RootMotion
+    hands: HandMode
     first: FirstFrames
     fps: float | None
 
@@ -126,6 +131,7 @@ def retarget(
     match: Match | None = None,
     ground: Terrain | bool | None = None,
     root: RootMotion = "travel",
+    hands: HandMode = "touch",
     first: FirstFrames = "auto",
     fps: float | None = None,
     progress: bool | Callable[[int, int, str], None] | None = None,
@@ -148,6 +154,9 @@ def retarget(
     root
         "travel": the hips go as far as in the source, times the ratio of leg lengths, and are as high over the ground.
         "in_place": the way over the ground is taken out. "keep": the position of the hips times that ratio.
+    hands
+        "touch": hands that are near each other in the source keep their distance, in arm lengths; the arms then leave
+        the source's directions. "directions": they do not.
     first
         "auto": frames in front of the clip that no motion leads to, such as a T pose, are left out. "keep": they stay.
     fps
@@ -169,7 +178,7 @@ def retarget(
     """
     clip, rig = _check_source(clip, source)
     check_type(target, Rig, "the target")
-    options = _check_options(ground, root, first, fps)
+    options = _check_options(ground, root, hands, first, fps)
     with report_progress(progress, "retargeting", _STAGES) as advance:
         advance(0, "measuring the source")
         return _retarget_clip(clip, rig, target, match, options, advance)
@@ -195,12 +204,15 @@ def _check_source(clip: Clip | Rig, source: Rig | None) -> tuple[Clip, Rig]:
     return clip, source
 
 
-def _check_options(ground: Terrain | bool | None, root: RootMotion, first: FirstFrames, fps: float | None) -> Options:
+def _check_options(
+    ground: Terrain | bool | None, root: RootMotion, hands: HandMode, first: FirstFrames, fps: float | None
+) -> Options:
     if ground is not None and not isinstance(ground, bool):
         check_type(ground, Terrain, "the ground")
     check_choice(root, "root", get_args(RootMotion))
+    check_choice(hands, "hands", get_args(HandMode))
     check_choice(first, "first", get_args(FirstFrames))
-    return Options(ground, root, first, fps)
+    return Options(ground, root, hands, first, fps)
 
 
 class Transfer(NamedTuple):
@@ -241,6 +253,7 @@ def _retarget_clip(
     advance(1, "planting feet")
     planted, plant_notes = _plant_feet(job, moved)
     poses = moved.poses if planted is None else planted.poses
+    poses, touching = _bring_hands_together(job, poses, planted)
     if options.root == "in_place":
         poses = move_hips(poses, target_body, -find_level_path(moved.times, path))
     all_notes = [
@@ -253,7 +266,7 @@ def _retarget_clip(
     ]
     return Retargeted(
         np.array(moved.times), poses, clip.name, match=pairs, bodies=job.bodies, contacts=standing.contacts,
-        source=clip, planted=planted, notes=tuple(dict.fromkeys(all_notes)),
+        source=clip, planted=planted, touching=touching, notes=tuple(dict.fromkeys(all_notes)),
     )  # fmt: skip
 
 
@@ -343,6 +356,19 @@ def _plant_contacts(job: Transfer, moved: Clip, terrain: Terrain, contacts: Cont
     analysis = analyse_clip(moved, figure, contacts, soles, "keep", travels=standing.travels)
     analysis = with_bearing(moved, analysis) if standing.bears else analysis
     return plant_analysed(moved, analysis, terrain, Allowed(), notes=())
+
+
+def _bring_hands_together(job: Transfer, poses: Pose, planted: Planted | None) -> tuple[Pose, Floats]:
+    """Bring hands together as in the source. Also return the weights (F,) of their distance."""
+    clip = job.clip
+    if job.options.hands == "directions" or job.is_same_character:
+        return poses, np.zeros(len(clip))
+    positions = clip.poses.world.positions
+    weights = compute_touch_weights(clip.times, positions, job.bodies[0])
+    if planted is not None and planted.bearing is not None:  # hands on the ground stay there
+        arms = [name.endswith(("hand", "elbow")) for name in planted.bearing.parts]
+        weights = np.where(planted.bearing.on[:, arms].any(axis=1), 0.0, weights)
+    return bring_hands_together(poses, weights, positions, job.bodies), weights
 
 
 def _find_up_axis(body: Body) -> Up | None:

@@ -194,7 +194,7 @@ def write_rotations(
     worlds: list[Floats] = []
     for row, parent in enumerate(target.parents.tolist()):
         above = worlds[parent] if parent >= 0 else rotations.IDENTITY
-        start = _find_quaternion_start(target, row)
+        start = find_quaternion_start(target, row)
         place = place_by_row.get(row)
         if place is not None:
             before = rotations.multiply(above, target.A[row, 3:])
@@ -213,13 +213,14 @@ def write_rotations(
     return q
 
 
-def _find_quaternion_start(skeleton: Skeleton, row: int) -> int:
+def find_quaternion_start(skeleton: Skeleton, row: int) -> int:
+    """Find the first column of a joint's quaternion in q."""
     return int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
 
 
 def read_rotations(poses: Pose, rows: Ints) -> dict[int, Floats]:
     """Read the rotations (F, 4) of joints from q."""
-    starts = [_find_quaternion_start(poses.skeleton, row) for row in rows.tolist()]
+    starts = [find_quaternion_start(poses.skeleton, row) for row in rows.tolist()]
     return {row: poses.q[:, start : start + 4] for row, start in zip(rows.tolist(), starts, strict=True)}
 
 
