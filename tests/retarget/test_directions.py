@@ -39,7 +39,7 @@ def check_directions(done, source_joints, target_joints, bound=1e-5):
 def test_any_proportions(lengths, shape, target_lengths, target_shape, seed):
     source, target = build_character(lengths, **shape), build_rig(build_character(target_lengths, **target_shape))
     clip = build_clip(source, seed)
-    done = poise.retarget(clip, target, ground=False, first="keep")
+    done = poise.retarget(clip, target, ground=False, hands="directions", first="keep")
     check_directions(done, poise.find_roles(source).joints, target.roles.joints)
 
 
@@ -50,7 +50,7 @@ def test_roles_that_were_swapped_by_hand_swap_the_arms():
              "Foot": "Foot", "Toes": "ToeBase", "Shoulder": "Shoulder"}  # fmt: skip
     swapped = {f"{side}{part}": f"{word}{name}" for side, word in sides.items() for part, name in parts.items()}
     target = build_rig(skeleton, humanoid=swapped)
-    done = poise.retarget(build_clip(skeleton, 1), target, ground=False, first="keep")
+    done = poise.retarget(build_clip(skeleton, 1), target, ground=False, hands="directions", first="keep")
     assert done.match["leftUpperArm"].target == "RightArm"
     check_directions_across(done, poise.find_roles(skeleton).joints, target.roles.joints)
 
@@ -68,7 +68,9 @@ def check_directions_across(done, source_joints, target_joints):
 def test_other_rest_poses_give_the_same_motion(data, name, target):
     rig = poise.load(data / "glb" / target)
     results = [
-        poise.retarget(poise.load(data / f"bvh/rest/walk_{rest}.bvh"), rig, ground=False, first="keep")
+        poise.retarget(
+            poise.load(data / f"bvh/rest/walk_{rest}.bvh"), rig, ground=False, hands="directions", first="keep"
+        )
         for rest in ("T", name)
     ]
     positions = [result.poses.world.positions for result in results]
@@ -80,7 +82,9 @@ def test_other_rest_poses_give_the_same_motion(data, name, target):
 def test_rests_that_show_no_roll_or_no_body(data, name, limb_bound, trunk_bound):
     rig = poise.load(data / "glb/cryptovoxels.vrm")
     first, second = (
-        poise.retarget(poise.load(data / f"bvh/rest/walk_{rest}.bvh"), rig, ground=False, first="keep")
+        poise.retarget(
+            poise.load(data / f"bvh/rest/walk_{rest}.bvh"), rig, ground=False, hands="directions", first="keep"
+        )
         for rest in ("T", name)
     )
     turns = measure_turns(first.poses.world.rotations, second.poses.world.rotations).max(axis=0)
@@ -109,7 +113,9 @@ def test_a_mirrored_clip_mirrors():
     q = clip.poses.q.reshape(len(clip), len(skeleton), 4)[:, partners] * [1.0, 1.0, -1.0, -1.0]
     translations = clip.poses.translations[:, partners] * [-1.0, 1.0, 1.0]
     mirrored = poise.Clip(clip.times, poise.Pose(skeleton, q.reshape(len(clip), -1), translations), "mirrored")
-    done, other = (poise.retarget(one, target, ground=False, first="keep") for one in (clip, mirrored))
+    done, other = (
+        poise.retarget(one, target, ground=False, hands="directions", first="keep") for one in (clip, mirrored)
+    )
     across = [target.skeleton.names.index(swap_side(name)) for name in target.skeleton.names]
     expected = done.poses.world.positions[:, across] * [-1.0, 1.0, 1.0]
     assert np.abs(other.poses.world.positions - expected).max() < 1e-6

@@ -52,7 +52,7 @@ def test_a_turn_rolls_a_segment_about_its_bone(pair):
     source, target = pair
     clip, found = build_clip(source.skeleton, 2), poise.match(source, target)
     done, turned = (
-        poise.retarget(clip, target, match=one, ground=False)
+        poise.retarget(clip, target, match=one, ground=False, hands="directions")
         for one in (found, found.with_joint("leftLowerArm", turn=30))
     )
     assert turned.report.ok

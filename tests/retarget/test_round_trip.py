@@ -21,7 +21,7 @@ from tests.retarget.characters import (
 @pytest.mark.parametrize("name", ["cmu_12_01_walk", "jesse_dance_rokoko", "mocapbank"])
 def test_a_character_onto_itself_changes_nothing(data, name):
     rig = poise.load(data / f"bvh/{name}.bvh")
-    done = poise.retarget(rig, rig, ground=False, first="keep")
+    done = poise.retarget(rig, rig, ground=False, hands="directions", first="keep")
     source = rig.clips[0].poses.world
     size = np.ptp(source.positions[0], axis=0).max()
     assert np.abs(done.poses.world.positions - source.positions).max() < 1e-9 * size
@@ -40,8 +40,8 @@ def test_there_and_back_keeps_the_directions_of_limbs(seed):
     rig = build_rig(build_character(random.uniform(0.6, 1.6, 12), spine=3))
     other = build_rig(build_character(random.uniform(0.6, 1.6, 12), spine=int(random.integers(1, 6))))
     clip = build_clip(rig.skeleton, seed)
-    there = poise.retarget(clip, other, source=rig, ground=False, first="keep")
-    back = poise.retarget(there, rig, source=other, ground=False, first="keep")
+    there = poise.retarget(clip, other, source=rig, ground=False, hands="directions", first="keep")
+    back = poise.retarget(there, rig, source=other, ground=False, hands="directions", first="keep")
     for role, end in LIMBS:
         before, after = (find_directions(one, rig.roles.joints, role, end) for one in (clip, back))
         assert measure_angles(before, after).max() < 1e-6
@@ -51,8 +51,8 @@ def test_there_and_back_keeps_the_directions_of_limbs(seed):
 @pytest.mark.parametrize("target", ["mixamo_human_makehuman.glb", "cryptovoxels.vrm"])
 def test_there_and_back_keeps_hands_and_feet(data, name, target):
     rig, other = poise.load(data / f"bvh/{name}.bvh"), poise.load(data / "glb" / target)
-    there = poise.retarget(rig, other, ground=False, first="keep")
-    back = poise.retarget(there, rig, source=other, ground=False, first="keep")
+    there = poise.retarget(rig, other, ground=False, hands="directions", first="keep")
+    back = poise.retarget(there, rig, source=other, ground=False, hands="directions", first="keep")
     turns = measure_turns(rig.clips[0].poses.world.rotations, back.poses.world.rotations).max(axis=0)
     for side in ("left", "right"):
         for part in ("UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg", "Foot"):
