@@ -17,7 +17,7 @@ pytestmark = pytest.mark.long
 VIEW = "window.poise.viewports[0]"
 CAMERA = f"[{VIEW}.camera.position.toArray(), {VIEW}.view.controls.target.toArray()]"
 TABLES = """
-Promise.all([import("poise/commands/shortcuts.js"), import("poise/handles/stage_keys.js")])
+Promise.all([import("poise/commands/shortcuts.js"), import("poise/commands/stage_keys.js")])
   .then(([{SHORTCUTS}, {STAGE_KEYS}]) => [SHORTCUTS, STAGE_KEYS])
 """
 NAMES = {"Ctrl": "Control", "Left": "ArrowLeft", "Right": "ArrowRight", "Up": "ArrowUp", "Down": "ArrowDown",

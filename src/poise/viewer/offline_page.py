@@ -47,6 +47,7 @@ _STYLE_LINK = re.compile(r'<link\b[^>]*rel="stylesheet"[^>]*href="(?P<path>[^"]*
 _TITLE = re.compile(r"<title>.*?</title>", re.DOTALL)
 _CHARSET = re.compile(r"<meta charset=[^>]*>", re.IGNORECASE)
 _IMPORT = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*(["'])(?P<name>[^"'\n]+)\1""")
+_COMMENT = re.compile(r"/\*\*.*?\*/", re.DOTALL)  # types in comments are no imports
 _BINARY_TYPE = "application/gzip;base64"
 _UNPACKER = "unpack.js"  # script beside the page
 _KERNELS = "kernels.wasm"  # made by docs/try_page/_build.py
@@ -158,7 +159,7 @@ def _collect_modules(folder: Path, imports: dict[str, str], entry_name: str) -> 
         if name in modules or path is None:
             continue
         modules[name] = (folder / path).read_bytes().decode("utf-8")
-        remaining_names += [match["name"] for match in _IMPORT.finditer(modules[name])]
+        remaining_names += [match["name"] for match in _IMPORT.finditer(_COMMENT.sub("", modules[name]))]
     if entry_name not in modules:
         message = f"the import map of the player has no {entry_name!r}"
         raise InputError(message)

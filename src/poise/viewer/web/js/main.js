@@ -1,5 +1,12 @@
 /** Starting the page: the connection, the store, the panels, and what tests may look at. */
 
+/**
+ * @import { Drag, FileOffer, Model, Send, State, Terrain, ToPage } from "poise/protocol/messages.ts"
+ * @import { Viewport } from "poise/stage/viewport.js"
+ * @import { Status } from "poise/state/topics.ts"
+ * @import { BadFrames } from "poise/timeline/bad_frames.js"
+ */
+
 import { makeCommands } from "poise/commands/commands.js";
 import { helpSheet } from "poise/commands/help.js";
 import { letGo, listenToKeys } from "poise/commands/shortcuts.js";
@@ -22,15 +29,19 @@ import { Playhead } from "poise/timeline/playhead.js";
 const MODEL = 1;
 const KEPT = 500; // arrival times of frames
 
+/** @param {string} id */
 const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 class Page {
   constructor() {
     this.store = new Store();
+    /** @type {number[]} [ms] when the last frames came */
     this.arrived = [];
     this.frames = 0;
-    this.files = new Map(); // announced, their bytes still to come
-    this.assets = new Map(); // messages whose GLB is still to come, by which and id
+    /** @type {Map<number, FileOffer>} announced, their bytes still to come */
+    this.files = new Map();
+    /** @type {Map<string, Model|Terrain>} messages whose GLB is still to come, by kind and id */
+    this.assets = new Map();
     this.connection = new Connection({
       onMessage: (message) => this.receive(message),
       onPoses: (buffer) => this.showPoses(buffer),
@@ -39,6 +50,7 @@ class Page {
       onDownload: (id, data) => this.saveFile(id, data),
       onStatus: (status, reason) => this.changeStatus(status, reason),
     });
+    /** @type {Send} */
     this.send = (action) => this.connection.send(action);
     this.drags = new Drags(this.send);
     keepSettings(this.store);
@@ -55,6 +67,8 @@ class Page {
     this.store.on("model", ({ message }) => this.forgetJoint(message));
     const { sheet, toggle } = helpSheet();
     this.toggleHelp = toggle;
+    /** @type {BadFrames|undefined} */
+    this.badFrames = undefined;
     fillPanels(this, at);
     document.body.append(sheet, announcer(this.store), sessionOver(this.store, this.connection));
     listenToKeys(this.commands);
@@ -64,35 +78,48 @@ class Page {
     this.store.on("shown", () => document.body.classList.remove("unfilled"));
   }
 
+  /** @param {ToPage} message */
   receive(message) {
     const { store } = this;
-    const wanting = { model: (m) => m.asset, terrain: (m) => m.id !== null };
-    if (message.kind in wanting) {
+    if (message.kind === "model" || message.kind === "terrain") {
       // The picture waits for its GLB, which is the next message, so that nothing is built twice.
-      if (wanting[message.kind](message)) this.assets.set(`${message.kind} ${message.id}`, message);
-      else store.set(message.kind, { message, asset: null });
-    } else if (message.kind === "message") {
-      this.messages.show(message.level, message.text);
-      store.set("message", message);
+      const waits = message.kind === "model" ? message.asset : message.id !== null;
+      if (waits) this.assets.set(`${message.kind} ${message.id}`, message);
+      else this.setDrawn(message, null);
     } else if (message.kind === "file") this.files.set(message.id, message);
-    else if (message.kind === "state")
-      store.set("state", { ...store.get("state"), ...message }); // what has changed
-    else store.set(message.kind, message);
+    else if (message.kind === "state") this.changeState(message);
+    else {
+      if (message.kind === "message") this.messages.show(message.level, message.text);
+      store.set(message.kind, message);
+    }
   }
 
+  /** The first message has everything, later ones what has changed. @param {Partial<State>} changes */
+  changeState(changes) {
+    this.store.set("state", /** @type {State} */ ({ ...this.store.get("state"), ...changes }));
+  }
+
+  /** @param {number} which @param {number} id @param {ArrayBuffer} data */
   receiveAsset(which, id, data) {
     const kind = which === MODEL ? "model" : "terrain";
     const message = this.assets.get(`${kind} ${id}`);
     this.assets.delete(`${kind} ${id}`);
-    if (message) this.store.set(kind, { message, asset: data });
+    if (message) this.setDrawn(message, data);
   }
 
-  /** A joint that was selected in another rig is nobody here. */
+  /** @param {Model|Terrain} message @param {ArrayBuffer|null} asset */
+  setDrawn(message, asset) {
+    if (message.kind === "model") this.store.set("model", { message, asset });
+    else this.store.set("terrain", { message, asset });
+  }
+
+  /** A joint that was selected in another rig is nobody here. @param {Model} model */
   forgetJoint(model) {
     const joint = this.store.get("selected");
     if (joint && !model.joints.some(({ name }) => name === joint)) this.commands.select(null);
   }
 
+  /** @param {ArrayBuffer} buffer */
   showPoses(buffer) {
     const frame = parseFrame(buffer);
     this.drags.answered(frame.serial);
@@ -102,6 +129,7 @@ class Page {
     this.store.set("frame", frame);
   }
 
+  /** @param {number} id @param {ArrayBuffer} data */
   saveFile(id, data) {
     const file = this.files.get(id);
     this.files.delete(id);
@@ -109,6 +137,7 @@ class Page {
     keep(new Blob([data], { type: file.mime }), file.name);
   }
 
+  /** @param {Drag} drag @param {Viewport} viewport */
   sendDrag({ what, phase, ...rest }, viewport) {
     const { store } = this;
     if (rest.chain !== undefined && store.get("active") !== rest.chain) store.set("active", rest.chain);
@@ -117,6 +146,7 @@ class Page {
     return serial;
   }
 
+  /** @param {Status} status @param {string} reason */
   changeStatus(status, reason) {
     if (status === "open") {
       this.drags.forget();

@@ -1,5 +1,7 @@
 /** The part of an offline page that solves: drags in, poses and errors out, without a server. */
 
+// @ts-nocheck: the types of its problems are still to be written
+
 import { Body } from "poise/engine/body.js";
 import { Chains } from "poise/engine/chains.js";
 import { Kernels } from "poise/engine/kernels.js";

@@ -1,18 +1,38 @@
 /** What buttons, menus and keys can ask for, each in one place: {@link makeCommands}. */
 
+/**
+ * @import { Messages } from "poise/notices/messages.js"
+ * @import { Drags } from "poise/protocol/drags.js"
+ * @import { Send, State } from "poise/protocol/messages.ts"
+ * @import { Connection } from "poise/protocol/socket.js"
+ * @import { Side } from "poise/stage/view_cube.js"
+ * @import { Views } from "poise/stage/views.js"
+ * @import { Store } from "poise/state/store.js"
+ * @import { Show } from "poise/state/topics.ts"
+ * @import { BadFrames } from "poise/timeline/bad_frames.js"
+ * @import { Playhead } from "poise/timeline/playhead.js"
+ */
+
 import { nextTheme } from "poise/state/settings.js";
+import { find } from "poise/widgets/element.js";
 
 /** Why the gizmo does not turn what it has. */
 export const NO_TURN = "a position target has no rotation: choose 'place' for its chain";
 
 /**
  * @typedef {object} Page
- * @property {import("poise/state/store.js").Store} store
- * @property {(action: any) => boolean} send
- * @property {import("poise/stage/views.js").Views} views
- * @property {import("poise/timeline/playhead.js").Playhead} playhead
- * @property {import("poise/notices/messages.js").Messages} messages
+ * @property {Store} store
+ * @property {Send} send
+ * @property {Drags} drags
+ * @property {Connection} connection
+ * @property {Views} views
+ * @property {Playhead} playhead
+ * @property {Messages} messages
  * @property {() => void} toggleHelp
+ * @property {BadFrames} [badFrames] of planted feet
+ * @property {Commands} commands
+ *
+ * @typedef {ReturnType<typeof makeCommands>} Commands
  */
 
 /** @param {Page} page */
@@ -20,6 +40,8 @@ export function makeCommands(page) {
   return {
     ...editing(page),
     ...looking(page),
+    /** To the next bad frame, or the one before. @param {1|-1} way */
+    badFrame: (way) => page.badFrames?.go(way),
     /** Play, or pause: the race, or the clip. */
     play: () =>
       racing(page) ? page.send({ do: "race_play", on: !page.store.get("frame")?.playing }) : page.playhead.toggle(),
@@ -28,11 +50,12 @@ export function makeCommands(page) {
   };
 }
 
-/** Whether methods race: what plays is the race then, not a clip. */
+/** Whether methods race: what plays is the race then, not a clip. @param {Page} page */
 function racing({ store }) {
   return store.get("state")?.run === "race";
 }
 
+/** @param {Page} page */
 function editing(page) {
   const { store, send } = page;
   const state = () => store.get("state");
@@ -82,6 +105,7 @@ function editing(page) {
   };
 }
 
+/** @param {Page} page */
 function looking(page) {
   const { store, send } = page;
   return {
@@ -102,35 +126,42 @@ function looking(page) {
     space: () => store.set("space", store.get("space") === "local" ? "world" : "local"),
     /** @param {number} count from 1 to 6 */
     countViews: (count) => send({ do: "views", count }),
-    /** @param {string} what one of `show` @param {any} value */
-    show: (what, value) => store.set("show", { ...store.get("show"), [what]: value }),
+    /** @param {keyof Show} what @param {any} value */
+    show: (what, value) => store.set("show", { ...store.need("show"), [what]: value }),
     ghost: () => flip(store, "ghost"),
     through: () => flip(store, "through"),
     frameAll: () => page.views.frameAll(),
     frameSelected: () => page.views.frameSelected(),
-    /** @param {string} side "front", "left" or "top"; again: the one opposite */
+    /** @param {Side} side again: the one opposite */
     lookFrom: (side) => page.views.lookFrom(side),
     /** The arrows move what is chosen in the view. */
     focusView: () => page.views.viewports[0]?.container.focus({ focusVisible: true }),
-    search: () => document.querySelector("[data-testid=outliner-search]")?.focus(),
+    search: () => find("[data-testid=outliner-search]")?.focus(),
     help: () => page.toggleHelp(),
     theme: () => nextTheme(store),
   };
 }
 
-/** @param {string} what one of `show` that is on or off */
+/** @param {Store} store @param {"ghost"|"through"} what */
 function flip(store, what) {
-  const show = store.get("show");
+  const show = store.need("show");
   store.set("show", { ...show, [what]: !show[what] });
 }
 
-/** @returns {boolean} whether the selected bone can be moved, too: the free root of a rig */
+/**
+ * @param {Store} store
+ * @returns {boolean} whether the selected bone can be moved, too: the free root of a rig
+ */
 export function boneMoves(store) {
   const joints = store.get("model")?.message.joints ?? [];
   return joints.find(({ name }) => name === store.get("selected"))?.kind === "free";
 }
 
-/** @returns {boolean} whether a chain pins this joint */
+/**
+ * @param {State|null} state
+ * @param {string} joint
+ * @returns {boolean} whether a chain pins this joint
+ */
 export function pinned(state, joint) {
   return Boolean(state?.chains.some((chain) => chain.kind === "pin" && chain.tip === joint && chain.enabled));
 }

@@ -1,7 +1,7 @@
 /** The help sheet: the table of keys, and how the mouse works in the viewport. */
 
 import { SHORTCUTS } from "poise/commands/shortcuts.js";
-import { STAGE_KEYS } from "poise/handles/stage_keys.js";
+import { STAGE_KEYS } from "poise/commands/stage_keys.js";
 import { element } from "poise/widgets/element.js";
 
 const POINTER = [
@@ -54,6 +54,7 @@ export function helpSheet() {
   return { sheet, toggle: () => (sheet.open ? sheet.close() : sheet.showModal()) };
 }
 
+/** @param {string} title @param {[(Node|string)[], string][]} rows */
 function table(title, rows) {
   const lines = rows.map(([act, text]) =>
     element("tr", {}, element("th", { scope: "row" }, ...act), element("td", {}, text)),
@@ -61,6 +62,7 @@ function table(title, rows) {
   return element("table", {}, element("caption", {}, title), element("tbody", {}, ...lines));
 }
 
+/** @param {string} keys */
 function keyCaps(keys) {
   return keys.split(" or ").flatMap((each, i) => (i ? [" or ", element("kbd", {}, each)] : [element("kbd", {}, each)]));
 }

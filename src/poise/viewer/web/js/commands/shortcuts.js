@@ -46,13 +46,13 @@ export const SHORTCUTS = [
   { keys: "H or ?", text: "This sheet", group: "Help", command: "help" },
 ];
 
-/** Names of keys in the table where the browser has another. */
+/** Names of keys in the table where the browser has another. @type {Record<string, string>} */
 const NAMES = { " ": "Space", ArrowLeft: "Left", ArrowRight: "Right", ArrowUp: "Up", ArrowDown: "Down", Escape: "Esc" };
 
 /**
  * Listen to the keyboard; keys of commands that this page has not are left alone.
  *
- * @param {Record<string, (value?: any) => any>} commands
+ * @param {Record<string, (...values: any[]) => any>} commands
  */
 export function listenToKeys(commands) {
   const table = new Map(SHORTCUTS.flatMap((each) => each.keys.split(" or ").map((keys) => [keys, each])));
@@ -67,7 +67,10 @@ export function listenToKeys(commands) {
   });
 }
 
-/** A key event as the table writes it. Shift is named only where it does not already make another character. */
+/**
+ * A key event as the table writes it. Shift is named only where it does not already make another character.
+ * @param {KeyboardEvent} event
+ */
 export function written(event) {
   const named = NAMES[event.key];
   const key = named ?? (event.key.length === 1 ? event.key.toUpperCase() : event.key);
@@ -80,23 +83,30 @@ export function written(event) {
  * its entries, a button Space. Who goes from one to the next with the keyboard stays where he is.
  */
 export function letGo() {
+  /** @type {EventTarget|null} */
   let pressed = null; // what the mouse has opened
   document.addEventListener("pointerdown", ({ target }) => (pressed = target));
   document.addEventListener("keydown", ({ key }) => {
     if (key === "Tab") pressed = null;
   });
-  document.addEventListener("change", ({ target }) => target === pressed && target.matches("select") && target.blur());
+  document.addEventListener("change", ({ target }) => {
+    if (target === pressed && target instanceof HTMLSelectElement) target.blur();
+  });
   document.addEventListener("click", (event) => {
     const focused = document.activeElement;
-    const used = event.detail > 0 && focused?.matches(CLICKED); // keys click without detail
-    if (used && !focused.closest("dialog[open], :popover-open")) focused.blur();
+    if (event.detail === 0 || !(focused instanceof HTMLElement)) return; // keys click without detail
+    if (focused.matches(CLICKED) && !focused.closest("dialog[open], :popover-open")) focused.blur();
   });
 }
 
 const TYPED = "input:not([type=checkbox], [type=range]), textarea"; // what has an undo of its own
 const CLICKED = "button, summary, input[type=checkbox], input[type=range]";
 
-/** Who types into a field, works a menu or walks the tree wants the key for that; Esc leaves the field. */
+/**
+ * Who types into a field, works a menu or walks the tree wants the key for that; Esc leaves the field.
+ * @param {KeyboardEvent} event
+ * @param {string} pressed
+ */
 function isMeantForAField(event, pressed) {
   const target = event.target instanceof HTMLElement ? event.target : document.body;
   if (pressed.startsWith("Ctrl+")) return target.matches(TYPED);

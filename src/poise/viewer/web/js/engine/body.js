@@ -5,6 +5,10 @@
  * meets the goals; among its answers it prefers the start pose.
  */
 
+/** @import { Kernels } from "poise/engine/kernels.js" */
+
+// @ts-nocheck: the types of its problems are still to be written
+
 import { Program } from "poise/engine/program.js";
 import { Tree } from "poise/engine/tree.js";
 import { TreeSolver } from "poise/engine/tree_solver.js";
@@ -24,7 +28,7 @@ const ORIGIN = [0, 0, 0];
 
 export class Body {
   /**
-   * @param {import("poise/engine/kernels.js").Kernels} kernels
+   * @param {Kernels} kernels
    * @param {any} packed by viewer/offline/body.py
    * @param {Uint8Array} numbers
    */

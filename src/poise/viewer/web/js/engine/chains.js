@@ -1,5 +1,9 @@
 /** Chains that this page solves by the method that is chosen: targets in, poses and errors out. */
 
+/** @import { Kernels } from "poise/engine/kernels.js" */
+
+// @ts-nocheck: the types of its problems are still to be written
+
 import { Program } from "poise/engine/program.js";
 
 const TURNING = new Set(["place", "pin"]); // kinds of chains whose rotation counts
@@ -50,7 +54,7 @@ function readCurve(program) {
 
 export class Chains {
   /**
-   * @param {import("poise/engine/kernels.js").Kernels} kernels
+   * @param {Kernels} kernels
    * @param {any} packed by viewer/offline/chains.py
    * @param {Uint8Array} numbers
    * @param {{chains: any[], scope: string}} document the chains as a state message has them

@@ -1,5 +1,7 @@
 /** Kernels in WebAssembly: arrays in its memory, and calls with their addresses. */
 
+// @ts-nocheck: the types of its problems are still to be written
+
 const SLOT_BYTES = 8;
 const MAX_SLOTS = 192;
 const MAX_RESULTS = 8;

@@ -1,5 +1,7 @@
 /** Programs of kernel calls: what Python does for one target, packed by viewer/offline/program.py. */
 
+// @ts-nocheck: the types of its problems are still to be written
+
 /** A program with its arrays in the memory of the kernels. */
 export class Program {
   constructor(kernels, packed, numbers) {

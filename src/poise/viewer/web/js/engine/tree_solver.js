@@ -1,5 +1,12 @@
 /** The engine of trees on problems of a body: targets and a start in, a configuration with its error curve out. */
 
+/**
+ * @import { Kernels } from "poise/engine/kernels.js"
+ * @import { Goal, Tree } from "poise/engine/tree.js"
+ */
+
+// @ts-nocheck: the types of its problems are still to be written
+
 const [FRAME_ROW, TERM_ROW, EFFECTOR_ROW, LIMIT_ROW] = [9, 15, 29, 14]; // see kernels/layout.py
 const [MAX_LANES, LANE_STATE_ROWS, NODE_NUMBERS] = [8, 14, 25]; // of the work memory, see kernels/lane_workspace.py
 const MAX_PREFERENCE = 2; // largest weight of a preferred pose
@@ -9,8 +16,8 @@ const MAX_CURVE = 400; // iterations of a curve
 
 export class TreeSolver {
   /**
-   * @param {import("poise/engine/kernels.js").Kernels} kernels
-   * @param {import("poise/engine/tree.js").Tree} tree
+   * @param {Kernels} kernels
+   * @param {Tree} tree
    */
   constructor(kernels, tree) {
     this.kernels = kernels;
@@ -23,7 +30,7 @@ export class TreeSolver {
 
   /**
    * Choose what the next solves are about.
-   * @param {import("poise/engine/tree.js").Goal[]} goals
+   * @param {Goal[]} goals
    * @param {{preferred?: Float64Array|null, preference?: number}} [rest] a pose that is preferred, and its weight
    */
   setGoals(goals, { preferred = null, preference = 0 } = {}) {

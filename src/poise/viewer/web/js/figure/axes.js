@@ -1,14 +1,24 @@
 /** The axes of the joints: x, y and z of every shown joint, and the one axis that a hinge or slide moves about. */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Axis } from "poise/protocol/messages.ts"
+ * @import { Palette } from "poise/stage/palette.js"
+ */
+
 import { BufferAttribute, BufferGeometry, Color, DynamicDrawUsage, LineBasicMaterial, LineSegments } from "three";
 
 const SHARE = 0.22; // of the bone
 const LEAST = 0.018; // of the figure's size
 const MOST = 0.07;
+/** @type {Axis[]} */
+const AXES = ["x", "y", "z"];
 const BEYOND = 1.7; // a hinge's own axis is longer, to both sides
 
+/** @typedef {{row: number, name: Axis|"axis", start: number[], end: number[]}} Segment in the frame of a joint */
+
 export class Axes {
-  /** @param {import("poise/figure/figure.js").Figure} figure */
+  /** @param {Figure} figure */
   constructor(figure) {
     this.figure = figure;
     this.rows = figure.joints.map((_, row) => row).filter((row) => figure.joints[row].shown);
@@ -20,7 +30,7 @@ export class Axes {
     this.lines.visible = false;
   }
 
-  /** @param {import("poise/stage/palette.js").Palette} palette */
+  /** @param {Palette} palette */
   setPalette(palette) {
     const colours = this.lines.geometry.attributes.color;
     this.segments.forEach(({ name }, k) => {
@@ -48,14 +58,16 @@ export class Axes {
   }
 }
 
+/** @param {Figure} figure @param {number} row */
 function segmentsOf(figure, row) {
   const { bone, kind, axis } = figure.joints[row];
   const [least, most] = [LEAST * figure.size, MOST * figure.size];
   const length = Math.min(Math.max(SHARE * Math.hypot(...bone), least), most);
-  const found = ["x", "y", "z"].map((name, k) => {
+  /** @type {Segment[]} */
+  const found = AXES.map((name, k) => {
     return { row, name, start: [0, 0, 0], end: [0, 1, 2].map((i) => (i === k ? length : 0)) };
   });
-  if (kind === "hinge" || kind === "slide") {
+  if (axis && (kind === "hinge" || kind === "slide")) {
     const end = axis.map((value) => value * length * BEYOND);
     found.push({ row, name: "axis", start: end.map((value) => -value), end });
   }

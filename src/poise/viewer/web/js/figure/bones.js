@@ -3,6 +3,11 @@
  * capsules: one instanced mesh each for all characters of a view.
  */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Joint } from "poise/protocol/messages.ts"
+ */
+
 import {
   BufferAttribute,
   BufferGeometry,
@@ -26,31 +31,43 @@ const THICKEST = 0.026;
 const BALL = 0.3; // radius of a joint by the bone's width
 const SMALLEST = 0.0022; // radius of a joint, of the figure's size
 
+/** @typedef {[parent: number, child: number, whole: boolean]} Link whole: from the head of the parent's bone */
+
 /** How one instance is made from a joint: its shape in the joint's frame, row by row 3 x 3, and where it starts. */
 class Instances {
+  /**
+   * @param {BufferGeometry} geometry
+   * @param {number[]} rows
+   * @param {number[][]} frames
+   * @param {MeshLambertMaterial} material
+   */
   constructor(geometry, rows, frames, material) {
     this.geometry = geometry;
     this.material = material;
     this.rows = rows;
     this.frames = frames;
-    this.mesh = null;
+    this.mesh = this._mesh(0);
+  }
+
+  /** @param {number} count */
+  _mesh(count) {
+    const mesh = new InstancedMesh(this.geometry, this.material, Math.max(count, 1));
+    mesh.count = count;
+    mesh.frustumCulled = false;
+    mesh.castShadow = true;
+    mesh.instanceMatrix.setUsage(DynamicDrawUsage);
+    return mesh;
   }
 
   /** @param {Group} group @param {number} characters */
   room(group, characters) {
-    this.mesh?.removeFromParent();
-    this.mesh?.dispose();
-    const count = this.rows.length * characters;
-    this.mesh = new InstancedMesh(this.geometry, this.material, Math.max(count, 1));
-    this.mesh.count = count;
-    this.mesh.frustumCulled = false;
-    this.mesh.castShadow = true;
-    this.mesh.instanceMatrix.setUsage(DynamicDrawUsage);
-    this.mesh.setColorAt(0, new Color());
+    this.mesh.removeFromParent();
+    this.mesh.dispose();
+    this.mesh = this._mesh(this.rows.length * characters);
     group.add(this.mesh);
   }
 
-  /** @param {import("poise/figure/figure.js").Figure} figure */
+  /** @param {Figure} figure */
   place(figure) {
     const out = this.mesh.instanceMatrix.array;
     const { turns, positions } = figure;
@@ -78,13 +95,13 @@ class Instances {
     for (let c = 0, to = 0; c < characters; c++) {
       for (const row of this.rows) this.mesh.setColorAt(to++, colour(row, c));
     }
-    this.mesh.instanceColor.needsUpdate = true;
+    if (this.mesh.instanceColor) this.mesh.instanceColor.needsUpdate = true;
   }
 }
 
 export class Bones {
   /**
-   * @param {import("poise/figure/figure.js").Figure} figure
+   * @param {Figure} figure
    * @param {{ghost?: boolean}} [options]
    */
   constructor(figure, { ghost = false } = {}) {
@@ -99,6 +116,7 @@ export class Bones {
       }
     }
     const links = linksOf(figure);
+    /** @param {Link} of */
     const solid = ([parent, child]) => figure.joints[parent].thick && figure.joints[child].parent === parent;
     this.instances = this._instances(figure, links.filter(solid));
     this.struts = strutsOf(figure, links);
@@ -109,12 +127,13 @@ export class Bones {
     this.colour = () => new Color(0x888888);
   }
 
-  /** @param {import("poise/figure/figure.js").Figure} figure @param {[number, number, boolean][]} struts to other children */
+  /** @param {Figure} figure @param {Link[]} struts to other children */
   _instances(figure, struts) {
     const rows = figure.joints.map((_, row) => row).filter((row) => figure.joints[row].shown);
     const long = rows.filter((row) => lengthOf(figure.joints[row]) > 1e-6 * figure.size);
     const slim = long.filter((row) => !figure.joints[row].thick);
     const thick = long.filter((row) => figure.joints[row].thick);
+    /** @param {number} row */
     const bone = (row) => along(figure.joints[row].bone, widthOf(figure.joints[row], figure.size));
     const rods = struts.map(([parent, child, whole]) => strutOf(figure, parent, child, whole));
     const tails = thick.map((row) => ball(widthOf(figure.joints[row], figure.size), figure.joints[row].bone));
@@ -191,7 +210,7 @@ export class Bones {
   ballMatrix(row, character) {
     const { mesh, rows } = this.instances[this.instances.length - 1];
     const place = rows.indexOf(row);
-    if (mesh === null || place < 0 || character >= this.characters) return null;
+    if (place < 0 || character >= this.characters) return null;
     return new Matrix4().fromArray(mesh.instanceMatrix.array, 16 * (character * rows.length + place));
   }
 
@@ -203,24 +222,34 @@ export class Bones {
     this.group.removeFromParent();
     for (const one of this.instances) {
       one.geometry.dispose();
-      one.mesh?.dispose();
+      one.mesh.dispose();
     }
     this.lines.geometry.dispose();
     for (const material of [this.material, this.smooth, this.lines.material]) material.dispose();
   }
 }
 
-/** How wide a bone is drawn: radius of its octahedron or capsule. @returns {number} file units */
+/**
+ * How wide a bone is drawn: radius of its octahedron or capsule.
+ * @param {Joint} joint
+ * @param {number} size
+ * @returns {number} file units
+ */
 export function widthOf(joint, size) {
   const length = lengthOf(joint);
   return joint.thick ? Math.min(LINK * length, THICKEST * size) : Math.min(SLIM * length, WIDEST * size);
 }
 
+/** @param {Joint} joint */
 function lengthOf(joint) {
   return Math.hypot(...joint.bone);
 }
 
-/** Radius of the ball at a joint: of a link as thick as the thickest that meets there. */
+/**
+ * Radius of the ball at a joint: of a link as thick as the thickest that meets there.
+ * @param {Figure} figure
+ * @param {number} row
+ */
 function ballOf(figure, row) {
   const joint = figure.joints[row];
   const parent = joint.parent >= 0 ? figure.joints[joint.parent] : null;
@@ -230,8 +259,12 @@ function ballOf(figure, row) {
   return Math.max(BALL * own, SMALLEST * figure.size);
 }
 
-/** Parent and child that no bone joins, and whether the line starts at the parent's head (else at its tail). */
+/**
+ * Parent and child that no bone joins, and whether the line starts at the parent's head (else at its tail).
+ * @param {Figure} figure
+ */
 function linksOf(figure) {
+  /** @type {Link[]} */
   const found = [];
   figure.joints.forEach((joint, row) => {
     let parent = joint.parent;
@@ -247,7 +280,11 @@ function linksOf(figure) {
   return found;
 }
 
-/** What is drawn between joints that no bone joins, as something to be hit: thin lines, and capsules of robots. */
+/**
+ * What is drawn between joints that no bone joins, as something to be hit: thin lines, and capsules of robots.
+ * @param {Figure} figure
+ * @param {Link[]} links
+ */
 function strutsOf(figure, links) {
   return links.map(([parent, child, whole]) => {
     const solid = figure.joints[parent].thick && figure.joints[child].parent === parent;
@@ -258,7 +295,13 @@ function strutsOf(figure, links) {
   });
 }
 
-/** A capsule of a robot's link to a child that its bone does not lead to, and its end. */
+/**
+ * A capsule of a robot's link to a child that its bone does not lead to, and its end.
+ * @param {Figure} figure
+ * @param {number} parent
+ * @param {number} child
+ * @param {boolean} whole
+ */
 function strutOf(figure, parent, child, whole) {
   const { bone } = figure.joints[parent];
   const offset = offsetOf(figure.joints[child], figure.linear[parent]);
@@ -268,13 +311,17 @@ function strutOf(figure, parent, child, whole) {
   return { rod: along(way, width).slice(0, 9).concat(start), end: ball(width, offset) };
 }
 
-/** Where a joint is at rest in the parent's unscaled frame. */
+/** Where a joint is at rest in the parent's unscaled frame. @param {Joint} joint @param {number[]|null} linear */
 function offsetOf(joint, linear) {
   const [x, y, z] = joint.A;
   return linear ? [0, 3, 6].map((r) => linear[r] * x + linear[r + 1] * y + linear[r + 2] * z) : [x, y, z];
 }
 
-/** A shape that turns +y into the bone's direction, `width` across: 3 x 3 row by row, then its start. */
+/**
+ * A shape that turns +y into the bone's direction, `width` across: 3 x 3 row by row, then its start.
+ * @param {number[]} bone
+ * @param {number} width
+ */
 function along(bone, width) {
   const length = Math.hypot(...bone);
   const y = bone.map((value) => value / length);
@@ -286,12 +333,15 @@ function along(bone, width) {
   return [0, 1, 2].flatMap((r) => [x[r] * width, y[r] * length, z[r] * width]).concat([0, 0, 0]);
 }
 
-/** A ball about a point of the joint's frame. */
+/** A ball about a point of the joint's frame. @param {number} radius @param {number[]} [at] */
 function ball(radius, at = [0, 0, 0]) {
   return [radius, 0, 0, 0, radius, 0, 0, 0, radius, ...at];
 }
 
-/** Dark edges, so that pale bones stand out from pale skin; drawn from each corner's share of its triangle. */
+/**
+ * Dark edges, so that pale bones stand out from pale skin; drawn from each corner's share of its triangle.
+ * @param {{vertexShader: string, fragmentShader: string}} shader
+ */
 function drawEdges(shader) {
   shader.vertexShader = shader.vertexShader
     .replace("#include <common>", "#include <common>\nattribute vec3 corner;\nvarying vec3 share;")

@@ -3,21 +3,12 @@
  * Plain arrays without three.js, filled anew each frame, so that a frame leaves nothing to collect.
  */
 
+/** @import { Joint } from "poise/protocol/messages.ts" */
+
 /** Points along which a matrix is read: rows of a width-12 frame. */
 const AFFINE = 12;
 
-/**
- * @typedef {object} Joint
- * @property {string} name
- * @property {number} parent
- * @property {"fixed"|"hinge"|"slide"|"ball"|"free"} kind
- * @property {number[]} axis
- * @property {number[]} A x y z w x y z
- * @property {number[]|null} linear
- * @property {number[]} bone
- * @property {boolean} thick
- * @property {boolean} shown
- */
+/** @typedef {{[index: number]: number}} Numbers that are written to */
 
 export class Figure {
   /** @param {{joints: Joint[], places: number[][], size: number}} model */
@@ -31,6 +22,7 @@ export class Figure {
     this.inverses = this.linear.map((linear) => (linear ? inverse3(linear) : null));
     this.characters = 0;
     this.ready = false;
+    this.positions = this.turns = this.maps = new Float32Array(0);
     this._room(1);
   }
 
@@ -110,7 +102,15 @@ export class Figure {
   }
 }
 
-/** The matrix of a quaternion, row by row; its length does not matter. */
+/**
+ * The matrix of a quaternion, row by row; its length does not matter.
+ * @param {Numbers} out
+ * @param {number} at
+ * @param {number} w
+ * @param {number} x
+ * @param {number} y
+ * @param {number} z
+ */
 export function turnInto(out, at, w, x, y, z) {
   const squared = w * w + x * x + y * y + z * z;
   const s = squared > 0 ? 2 / squared : 0;
@@ -125,7 +125,14 @@ export function turnInto(out, at, w, x, y, z) {
   out[at + 8] = 1 - s * (x * x + y * y);
 }
 
-/** out = a b, 3 x 3 row by row. `out` and `a` must not overlap. */
+/**
+ * out = a b, 3 x 3 row by row. `out` and `a` must not overlap.
+ * @param {Numbers} out
+ * @param {number} at
+ * @param {ArrayLike<number>} a
+ * @param {number} from
+ * @param {ArrayLike<number>} b
+ */
 export function multiplyInto(out, at, a, from, b) {
   for (let r = 0; r < 9; r += 3) {
     for (let k = 0; k < 3; k++) {
@@ -134,8 +141,13 @@ export function multiplyInto(out, at, a, from, b) {
   }
 }
 
-/** Make the columns of a matrix orthogonal and of length one, right-handed (Gram-Schmidt). */
+/**
+ * Make the columns of a matrix orthogonal and of length one, right-handed (Gram-Schmidt).
+ * @param {Float32Array} m
+ * @param {number} at
+ */
 function straighten(m, at) {
+  /** @param {number} k */
   const column = (k) => [m[at + k], m[at + 3 + k], m[at + 6 + k]];
   const a = unit(column(0), [1, 0, 0]);
   const second = column(1);
@@ -160,7 +172,7 @@ function cross(a, b) {
   return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
 }
 
-/** The inverse of a 3 x 3 matrix; null where it has none (a joint scaled to nothing). */
+/** The inverse of a 3 x 3 matrix; null where it has none (a joint scaled to nothing). @param {number[]} m */
 function inverse3(m) {
   const [a, b, c] = [m.slice(0, 3), m.slice(3, 6), m.slice(6, 9)];
   const rows = [cross(b, c), cross(c, a), cross(a, b)];

@@ -1,21 +1,27 @@
 /** Which chain a part of the figure belongs to: a press on that part drags the chain's target. */
 
 /**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Chain } from "poise/protocol/messages.ts"
+ */
+
+/**
  * The chain whose effector is the nearest one of the limb that a joint belongs to.
  *
  * A joint belongs to a chain from its root to its tip, below its tip (fingers), beside it as a single bone (a twist
  * bone), or above its root where nothing branches off in between (the shoulder of an arm). A chain that only looks
  * counts where no other does.
  *
- * @param {import("poise/figure/figure.js").Figure} figure
- * @param {any[]} chains those of the state that can be dragged
+ * @param {Figure} figure
+ * @param {Chain[]} chains those of the state that can be dragged
  * @param {number} row
- * @returns {any|null}
+ * @returns {Chain|null}
  */
 export function chainOf(figure, chains, row) {
+  /** @type {{chain: Chain|null, looks: boolean, steps: number}} */
   let best = { chain: null, looks: true, steps: Infinity };
   for (const chain of chains) {
-    const rows = chain.joints.map((name) => figure.rows.get(name));
+    const rows = chain.joints.map((name) => figure.rows.get(name) ?? -1);
     const steps = stepsTo(figure, rows, row);
     if (steps === null) continue;
     const looks = chain.kind === "look";
@@ -25,7 +31,12 @@ export function chainOf(figure, chains, row) {
   return best.chain;
 }
 
-/** How many joints lie between a joint and the tip of a chain (rows from root to tip); null: it is not of this limb. */
+/**
+ * How many joints lie between a joint and the tip of a chain (rows from root to tip); null: it is not of this limb.
+ * @param {Figure} figure
+ * @param {number[]} rows
+ * @param {number} row
+ */
 function stepsTo(figure, rows, row) {
   const last = rows.length - 1;
   const inside = rows.indexOf(row);
@@ -40,19 +51,19 @@ function stepsTo(figure, rows, row) {
   return down > 0 && !above.slice(1, down + 1).some((each) => branches(figure, each)) ? down + last : null;
 }
 
-/** A joint, its parent, and so on up to the root. */
+/** A joint, its parent, and so on up to the root. @param {Figure} figure @param {number} row */
 function wayUp(figure, row) {
   const way = [];
   for (let up = row; up >= 0; up = figure.joints[up].parent) way.push(up);
   return way;
 }
 
-/** Whether several limbs hang from a joint; single bones are none. */
+/** Whether several limbs hang from a joint; single bones are none. @param {Figure} figure @param {number} row */
 function branches(figure, row) {
   return childrenOf(figure, row).filter((child) => childrenOf(figure, child).length > 0).length > 1;
 }
 
-/** The bones that hang from a joint. */
+/** The bones that hang from a joint. @param {Figure} figure @param {number} row */
 function childrenOf({ joints }, row) {
   return joints.flatMap(({ parent, shown }, child) => (parent === row && shown ? [child] : []));
 }

@@ -1,5 +1,11 @@
 /** Limits as arcs, cones and tracks about their joints, a faint face and its edge; amber where the joint is at an end. */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Joint } from "poise/protocol/messages.ts"
+ * @import { Palette } from "poise/stage/palette.js"
+ */
+
 import { multiplyInto, turnInto } from "poise/figure/figure.js";
 import {
   BufferGeometry,
@@ -18,7 +24,7 @@ const MOST = 0.14; // and by the figure's size
 const SOME = 1e-6;
 
 export class Limits {
-  /** @param {import("poise/figure/figure.js").Figure} figure */
+  /** @param {Figure} figure */
   constructor(figure) {
     this.figure = figure;
     this.group = new Group();
@@ -31,7 +37,7 @@ export class Limits {
     this.hit = new Set();
   }
 
-  /** @param {import("poise/stage/palette.js").Palette} palette */
+  /** @param {Palette} palette */
   setPalette(palette) {
     for (const material of [this.lines, this.faces]) material.color.setHex(palette.limit);
     for (const material of [this.hitLines, this.hitFaces]) material.color.setHex(palette.hit);
@@ -74,6 +80,7 @@ export class Limits {
     }
   }
 
+  /** @param {string} name */
   _remove(name) {
     const gone = this.shown.get(name);
     if (!gone) return;
@@ -116,7 +123,12 @@ export function drawOutline(group, polylines, closed, materials) {
 const _turn = new Float64Array(9);
 const _own = new Float64Array(9);
 
-/** The frame before a joint's own motion, as large as its limit is drawn. @param {Matrix4} out */
+/**
+ * The frame before a joint's own motion, as large as its limit is drawn.
+ * @param {Matrix4} out
+ * @param {Figure} figure
+ * @param {number} row
+ */
 function frameBefore(figure, row, out) {
   const joint = figure.joints[row];
   const [w, x, y, z] = joint.A.slice(3);
@@ -129,7 +141,7 @@ function frameBefore(figure, row, out) {
   out.set(t[0], t[1], t[2], at[0], t[3], t[4], t[5], at[1], t[6], t[7], t[8], at[2], 0, 0, 0, 1);
 }
 
-/** Where a slide stands at zero. */
+/** Where a slide stands at zero. @param {Figure} figure @param {Joint} joint */
 function standOf(figure, joint) {
   const [x, y, z] = joint.A;
   if (joint.parent < 0) return [x, y, z];
@@ -138,6 +150,7 @@ function standOf(figure, joint) {
   return start.map((value, r) => value + m[3 * r] * x + m[3 * r + 1] * y + m[3 * r + 2] * z);
 }
 
+/** @param {Figure} figure @param {Joint} joint */
 function radiusOf(figure, joint) {
   const length = Math.hypot(...joint.bone);
   return length > SOME * figure.size ? Math.min(SHARE * length, MOST * figure.size) : MOST * figure.size;

@@ -1,5 +1,12 @@
 /** Closed loops: what ties two joints beside the tree, a small link between their points; amber where it is open. */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Loop } from "poise/protocol/messages.ts"
+ * @import { Palette } from "poise/stage/palette.js"
+ * @import { PerspectiveCamera } from "three"
+ */
+
 import {
   BufferGeometry,
   DynamicDrawUsage,
@@ -19,7 +26,7 @@ const LARGEST = 1 / 300; // of the figure's size for a pixel: from afar they get
 
 export class Loops {
   /**
-   * @param {import("poise/figure/figure.js").Figure} figure
+   * @param {Figure} figure
    * @param {{name: string, rows: number[], points: number[][]}[]} loops points in the frames of the joints, with scale
    */
   constructor(figure, loops) {
@@ -36,6 +43,7 @@ export class Loops {
     this.bars = this._lines(4 * loops.length, this.barLine); // from the joints to their points
   }
 
+  /** @param {Loop} loop */
   _draw(loop) {
     const line = this._lines(2, this.closedLine);
     const ends = [new Mesh(this.point, this.closed), new Mesh(this.point, this.closed)];
@@ -53,7 +61,7 @@ export class Loops {
     return lines;
   }
 
-  /** @param {import("poise/stage/palette.js").Palette} palette */
+  /** @param {Palette} palette */
   setPalette(palette) {
     for (const each of [this.closed, this.closedLine]) each.color.setHex(palette.axis);
     for (const each of [this.open, this.openLine]) each.color.setHex(palette.hit);
@@ -72,6 +80,7 @@ export class Loops {
 
   /** Bring the links to where the joints are now. */
   update() {
+    /** @type {number[][]} */
     const bars = [];
     for (const { rows, points, ends, ring, line } of this.shown) {
       const places = rows.map((row, k) => this._place(row, points[k]));
@@ -83,14 +92,18 @@ export class Loops {
     fill(this.bars, bars);
   }
 
-  /** A point in the frame of a joint, with its scale. */
+  /** A point in the frame of a joint, with its scale. @param {number} row @param {number[]} point */
   _place(row, point) {
     const map = this.figure.maps.subarray(9 * row, 9 * row + 9);
     const start = this.figure.position(row);
     return start.map((value, r) => value + point.reduce((sum, x, k) => sum + map[3 * r + k] * x, 0));
   }
 
-  /** Keep the size on the screen; the ring faces the camera. @param {(point: number[]) => number[]} project */
+  /**
+   * Keep the size on the screen; the ring faces the camera.
+   * @param {(point: number[]) => number[]} project
+   * @param {PerspectiveCamera} camera
+   */
   fitToScreen(project, camera) {
     for (const { ends, ring } of this.shown) {
       for (const mesh of [...ends, ring]) {

@@ -3,16 +3,36 @@
  * straight from a frame, whatever tree they hang in; three.js computes none of them.
  */
 
-import { Group, Matrix4, Vector3 } from "three";
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { BufferGeometry, MeshStandardMaterial, Object3D, Skeleton } from "three"
+ */
+
+import { Group, Matrix4, Mesh, Texture, Vector3 } from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
 import { clone } from "three/addons/utils/SkeletonUtils.js";
 
 const METAL = 0.2; // there is no room to mirror here, and metal without one is black
 const SAMPLES = 3000; // corners of a mesh that stand for all
+const _point = new Vector3();
+
+/**
+ * @typedef {MeshStandardMaterial & Record<string, unknown>} MeshMaterial
+ *
+ * @typedef {object} Copy the meshes of one character
+ * @property {Object3D} root
+ * @property {Node3D[]} objects all of them, in the order of the plan
+ * @property {Map<number, Object3D>} joints by row
+ *
+ * @typedef {Object3D & {geometry?: BufferGeometry, skeleton?: Skeleton, bindMatrixInverse?: Matrix4,
+ *   isMesh?: boolean, isSkinnedMesh?: boolean}} Node3D
+ *
+ * @typedef {{row: number, parent: number, local: Matrix4}} Step where the matrix of an object comes from
+ */
 
 export class Skin {
   /**
-   * @param {import("poise/figure/figure.js").Figure} figure
+   * @param {Figure} figure
    * @param {(number|null)[]|null} nodes glTF node of each joint
    */
   constructor(figure, nodes) {
@@ -20,8 +40,13 @@ export class Skin {
     this.rowOf = new Map((nodes ?? []).flatMap((node, row) => (node === null ? [] : [[node, row]])));
     this.group = new Group();
     this.group.matrixAutoUpdate = false;
+    /** @type {Copy[]} */
     this.copies = [];
+    /** @type {Object3D|null} */
     this.source = null;
+    /** @type {Step[]} */
+    this.plan = [];
+    /** @type {Map<MeshMaterial, {opacity: number, transparent: boolean, depthWrite: boolean}>} */
     this.materials = new Map();
     this.hasMeshes = false;
     this.posed = 0; // how often the nodes were brought to the joints
@@ -33,13 +58,13 @@ export class Skin {
     this.source = gltf.scene ?? gltf.scenes[0];
     this.plan = planOf(this.source, gltf.parser.associations, this.rowOf);
     this.source.traverse((object) => {
-      if (!object.isMesh) return;
+      if (!(object instanceof Mesh)) return;
       this.hasMeshes = true;
       for (const material of [object.material].flat()) this._adopt(material);
     });
   }
 
-  /** Remember what a material was, so that its opacity can be taken back. */
+  /** Remember what a material was, so that its opacity can be taken back. @param {MeshMaterial} material */
   _adopt(material) {
     if (this.materials.has(material)) return;
     const { opacity, transparent, depthWrite } = material;
@@ -62,7 +87,8 @@ export class Skin {
   /** Bring all nodes to where the figure's joints are now. */
   update() {
     if (this.source === null) return;
-    while (this.copies.length < this.figure.characters) this._add();
+    while (this.copies.length < this.figure.characters)
+      this._add(this.copies.length ? clone(this.source) : this.source);
     this.posed++;
     const scale = 1 / this.figure.size;
     this.copies.forEach((copy, c) => {
@@ -71,8 +97,8 @@ export class Skin {
     });
   }
 
-  _add() {
-    const root = this.copies.length ? clone(this.source) : this.source;
+  /** @param {Object3D} root */
+  _add(root) {
     const objects = listOf(root);
     for (const object of objects) {
       object.matrixAutoUpdate = false;
@@ -86,6 +112,7 @@ export class Skin {
     this.group.add(root);
   }
 
+  /** @param {Copy} copy @param {number} character @param {number} scale */
   _place({ objects }, character, scale) {
     this.plan.forEach(({ row, parent, local }, k) => {
       const { matrixWorld } = objects[k];
@@ -96,10 +123,15 @@ export class Skin {
     });
   }
 
-  /** The scene itself stands at the character's place. */
+  /**
+   * The scene itself stands at the character's place.
+   * @param {number} character
+   * @param {number} scale
+   * @param {Matrix4} matrix
+   */
   _rootMatrix(character, scale, matrix) {
     const place = this.figure.places[character] ?? [0, 0, 0];
-    matrix.makeScale(scale, scale, scale).setPosition(...place.map((value) => value * scale));
+    matrix.makeScale(scale, scale, scale).setPosition(_point.fromArray(place).multiplyScalar(scale));
   }
 
   /** The node drawn for a joint, if there is one. @param {number} row @param {number} [character] */
@@ -107,7 +139,12 @@ export class Skin {
     return this.copies[character]?.joints.get(row) ?? null;
   }
 
-  /** The joint that an object of a character hangs from; -1: none. @returns {number} row */
+  /**
+   * The joint that an object of a character hangs from; -1: none.
+   * @param {Object3D} object
+   * @param {number} character
+   * @returns {number} row
+   */
   owner(object, character) {
     let k = this.copies[character].objects.indexOf(object);
     while (k >= 0 && this.plan[k].row < 0) k = this.plan[k].parent;
@@ -116,25 +153,29 @@ export class Skin {
 
   /** Some places on the meshes as they are drawn now. @returns {number[][]} rig coordinates */
   points() {
+    /** @type {number[][]} */
     const found = [];
     for (const { root, objects } of this.copies) {
       if (!root.visible || !this.group.visible) continue;
-      for (const object of objects) if (object.isMesh && object.visible) sample(object, this.figure.size, found);
+      for (const object of objects) {
+        if (object instanceof Mesh && object.visible) sample(object, this.figure.size, found);
+      }
     }
     return found;
   }
 
   dispose() {
     this.group.removeFromParent();
+    /** @type {Set<any>} */
     const textures = new Set();
     for (const { root } of this.copies) {
-      root.traverse((object) => {
+      root.traverse((/** @type {Node3D} */ object) => {
         object.geometry?.dispose();
         object.skeleton?.dispose();
       });
     }
     for (const material of this.materials.keys()) {
-      for (const value of Object.values(material)) if (value?.isTexture) textures.add(value);
+      for (const value of Object.values(material)) if (value instanceof Texture) textures.add(value);
       material.dispose();
     }
     for (const texture of textures) {
@@ -144,14 +185,20 @@ export class Skin {
   }
 }
 
-/** All objects below, parents first: the same order in every clone. */
+/** All objects below, parents first: the same order in every clone. @param {Object3D} root */
 function listOf(root) {
+  /** @type {Node3D[]} */
   const found = [];
   root.traverse((object) => found.push(object));
   return found;
 }
 
-/** For each object: the joint whose matrix it takes, or its parent and its matrix in it. */
+/**
+ * For each object: the joint whose matrix it takes, or its parent and its matrix in it.
+ * @param {Object3D} root
+ * @param {Map<any, any>} associations
+ * @param {Map<number, number>} rowOf
+ */
 function planOf(root, associations, rowOf) {
   const objects = listOf(root);
   const places = new Map(objects.map((object, k) => [object, k]));
@@ -161,11 +208,16 @@ function planOf(root, associations, rowOf) {
     const node = associations.get(object)?.nodes;
     const row = node === undefined || taken.has(node) ? -1 : (rowOf.get(node) ?? -1);
     if (row >= 0) taken.add(node);
-    return { row, parent: places.get(object.parent) ?? -1, local: new Matrix4().copy(object.matrix) };
+    return { row, parent: places.get(object.parent ?? root) ?? -1, local: new Matrix4().copy(object.matrix) };
   });
 }
 
-/** Add the places of some of a mesh's corners; all of them would take long where there are many. */
+/**
+ * Add the places of some of a mesh's corners; all of them would take long where there are many.
+ * @param {Mesh} mesh
+ * @param {number} size
+ * @param {number[][]} found
+ */
 function sample(mesh, size, found) {
   const { count } = mesh.geometry.attributes.position;
   const point = new Vector3();
@@ -177,7 +229,7 @@ function sample(mesh, size, found) {
 
 /**
  * A joint's matrix in the scene.
- * @param {import("poise/figure/figure.js").Figure} figure
+ * @param {Figure} figure
  * @param {number} i
  * @param {number} scale
  * @param {Matrix4} out

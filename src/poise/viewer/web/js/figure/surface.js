@@ -5,7 +5,12 @@
  * in their own frame and need none.
  */
 
-import { Box3, Matrix3, Matrix4, Mesh, Ray, Vector3 } from "three";
+/**
+ * @import { Skin } from "poise/figure/skin.js"
+ * @import { BufferAttribute, InterleavedBufferAttribute } from "three"
+ */
+
+import { Box3, Matrix3, Matrix4, Mesh, Ray, SkinnedMesh, Vector3 } from "three";
 
 const FLAT = 1e-12; // of the determinant: a triangle that is seen from its edge cannot be hit
 
@@ -16,18 +21,22 @@ const shapes = new WeakMap();
  * @typedef {object} Shape
  * @property {Float32Array} corners at rest, x y z each
  * @property {ArrayLike<number>|null} index three corners a triangle; null: they stand one after the other
- * @property {Uint16Array|null} bones four a corner, of a skinned mesh
- * @property {Float32Array|null} weights four a corner
+ * @property {Uint16Array} bones four a corner, of a skinned mesh
+ * @property {Float32Array} weights four a corner
  * @property {Box3} box of the corners at rest
  *
  * @typedef {object} Hit
  * @property {number} row of the joint that the surface follows there; -1: none
  * @property {number} character
  * @property {Vector3} point where, in the coordinates of the scene
+ *
+ * @typedef {{along: number, corners: number[], shares: number[]}} Crossing of a ray with a triangle
+ *
+ * @typedef {Crossing & {mesh: Mesh, character: number}} Found
  */
 
 export class Surface {
-  /** @param {import("poise/figure/skin.js").Skin} skin */
+  /** @param {Skin} skin */
   constructor(skin) {
     this.skin = skin;
     this._posed = new Map(); // skinned mesh -> its corners in the scene and their box
@@ -42,12 +51,13 @@ export class Surface {
   hit(ray) {
     if (this._pose !== this.skin.posed) this._posed.clear();
     this._pose = this.skin.posed;
+    /** @type {Found|null} */
     let best = null;
     this.skin.copies.forEach(({ root, objects }, character) => {
       if (!root.visible) return;
       for (const mesh of objects) {
-        if (!mesh.isMesh || !mesh.visible) continue;
-        const found = mesh.isSkinnedMesh ? this._hitSkinned(mesh, ray) : hitRigid(mesh, ray);
+        if (!(mesh instanceof Mesh) || !mesh.visible) continue;
+        const found = mesh instanceof SkinnedMesh ? this._hitSkinned(mesh, ray) : hitRigid(mesh, ray);
         if (found && (best === null || found.along < best.along)) best = { ...found, mesh, character };
       }
     });
@@ -56,6 +66,7 @@ export class Surface {
     return { row: this._rowOf(best), character, point: ray.at(along, new Vector3()) };
   }
 
+  /** @param {SkinnedMesh} mesh @param {Ray} ray */
   _hitSkinned(mesh, ray) {
     const shape = shapeOf(mesh);
     let posed = this._posed.get(mesh);
@@ -66,10 +77,13 @@ export class Surface {
     return ray.intersectsBox(posed.box) ? nearest(posed.corners, shape.index, ray) : null;
   }
 
-  /** The joint with most of the weight where a mesh is hit, or the one that a rigid mesh hangs from. */
+  /**
+   * The joint with most of the weight where a mesh is hit, or the one that a rigid mesh hangs from.
+   * @param {Found} found
+   */
   _rowOf({ mesh, character, corners, shares }) {
-    if (!mesh.isSkinnedMesh) return this.skin.owner(mesh, character);
     const { bones, weights } = shapeOf(mesh);
+    if (!(mesh instanceof SkinnedMesh)) return this.skin.owner(mesh, character);
     const sums = new Map();
     corners.forEach((corner, i) => {
       for (let j = 4 * corner; j < 4 * corner + 4; j++) {
@@ -82,7 +96,7 @@ export class Surface {
   }
 }
 
-/** In the mesh's own frame; how far along the ray it is stays the same there. */
+/** In the mesh's own frame; how far along the ray it is stays the same there. @param {Mesh} mesh @param {Ray} ray */
 function hitRigid(mesh, ray) {
   const shape = shapeOf(mesh);
   if (mesh.matrixWorld.determinant() === 0) return null; // shrunk to nothing
@@ -103,19 +117,22 @@ function shapeOf(mesh) {
   for (let i = 0; i < position.count; i++) {
     Mesh.prototype.getVertexPosition.call(mesh, i, point).toArray(corners, 3 * i); // morph targets, but no bones
   }
-  const skinned = mesh.isSkinnedMesh === true;
+  const skinned = mesh instanceof SkinnedMesh;
   shape = {
     corners,
     index: mesh.geometry.index?.array ?? null,
-    bones: skinned ? Uint16Array.from(fourOf(skinIndex)) : null,
-    weights: skinned ? Float32Array.from(fourOf(skinWeight)) : null,
+    bones: Uint16Array.from(skinned ? fourOf(skinIndex) : []),
+    weights: Float32Array.from(skinned ? fourOf(skinWeight) : []),
     box: new Box3().setFromArray(corners),
   };
   shapes.set(mesh.geometry, shape);
   return shape;
 }
 
-/** The numbers of an attribute of four, whatever way they are stored. */
+/**
+ * The numbers of an attribute of four, whatever way they are stored.
+ * @param {BufferAttribute|InterleavedBufferAttribute} attribute
+ */
 function fourOf(attribute) {
   const found = new Array(4 * attribute.count);
   for (let i = 0; i < attribute.count; i++) {
@@ -127,7 +144,11 @@ function fourOf(attribute) {
   return found;
 }
 
-/** The corners of a skinned mesh in the scene, and the box around them. */
+/**
+ * The corners of a skinned mesh in the scene, and the box around them.
+ * @param {SkinnedMesh} mesh
+ * @param {Shape} shape
+ */
 function cornersOf(mesh, { corners: rest, bones, weights }) {
   const { skeleton, bindMatrix } = mesh;
   const bind = new Matrix4();
@@ -158,12 +179,13 @@ function cornersOf(mesh, { corners: rest, bones, weights }) {
  * The first triangle along a ray, by Moeller and Trumbore; both sides count.
  * @param {ArrayLike<number>} p corners @param {ArrayLike<number>|null} index
  * @param {{origin: Vector3, direction: Vector3}} ray
- * @returns {{along: number, corners: number[], shares: number[]}|null} in lengths of the direction
+ * @returns {Crossing|null} along in lengths of the direction
  */
 function nearest(p, index, { origin, direction }) {
   const [ox, oy, oz] = origin.toArray();
   const [dx, dy, dz] = direction.toArray();
   const count = index ? index.length : p.length / 3;
+  /** @type {Crossing|null} */
   let best = null;
   for (let i = 0; i + 2 < count; i += 3) {
     const a = 3 * (index ? index[i] : i);

@@ -1,5 +1,10 @@
 /** The ways of the chains' tips: the last places of each, older ones fainter. */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Palette } from "poise/stage/palette.js"
+ */
+
 import { BufferAttribute, BufferGeometry, Color, DynamicDrawUsage, Group, Line, LineBasicMaterial } from "three";
 
 const LENGTH = 240;
@@ -7,7 +12,7 @@ const STEP = 2e-4; // of the figure's size: a tip that stands still leaves no ne
 const JUMP = 0.4; // of the figure's size in one frame: a clip that starts again, another pose; no way leads there
 
 export class Trail {
-  /** @param {import("poise/figure/figure.js").Figure} figure */
+  /** @param {Figure} figure */
   constructor(figure) {
     this.figure = figure;
     this.group = new Group();
@@ -16,7 +21,7 @@ export class Trail {
     this.colour = new Color();
   }
 
-  /** @param {import("poise/stage/palette.js").Palette} palette */
+  /** @param {Palette} palette */
   setPalette(palette) {
     this.colour.setHex(palette.trail);
     for (const { line } of this.tips.values()) this._paint(line);
@@ -29,7 +34,9 @@ export class Trail {
     for (const row of rows) if (!this.tips.has(row)) this._add(row);
   }
 
+  /** @param {number} row */
   _add(row) {
+    /** @param {number} width */
     const room = (width) => new BufferAttribute(new Float32Array(width * LENGTH), width).setUsage(DynamicDrawUsage);
     const geometry = new BufferGeometry().setAttribute("position", room(3)).setAttribute("color", room(4));
     geometry.setDrawRange(0, 0);
@@ -40,6 +47,7 @@ export class Trail {
     this.group.add(line);
   }
 
+  /** @param {Line} line */
   _paint(line) {
     const colours = line.geometry.attributes.color;
     const { r, g, b } = this.colour;
@@ -71,6 +79,7 @@ export class Trail {
     }
   }
 
+  /** @param {number} row */
   _remove(row) {
     const { line } = this.tips.get(row);
     line.removeFromParent();

@@ -15,6 +15,7 @@ const MOST = 5000; // files; the server takes no more
 export async function filesDropped(transfer) {
   const items = [...transfer.items].filter(({ kind }) => kind === "file");
   const entries = items.map((item) => item.webkitGetAsEntry?.() ?? item.getAsFile());
+  /** @type {Given[]} */
   const found = [];
   for (const entry of entries) if (entry) await walk(entry, "", found);
   return found;
@@ -29,7 +30,7 @@ async function walk(entry, folder, found) {
   else for (const each of await entriesOf(entry)) await walk(each, `${path}/`, found);
 }
 
-/** A browser gives the entries of a folder some at a time. */
+/** A browser gives the entries of a folder some at a time. @param {FileSystemDirectoryEntry} folder */
 async function entriesOf(folder) {
   const reader = folder.createReader();
   const all = [];
@@ -40,7 +41,7 @@ async function entriesOf(folder) {
   }
 }
 
-/** What was chosen in a dialogue. @param {FileList} list @returns {Given[]} */
+/** What was chosen in a dialogue. @param {Iterable<File>} list @returns {Given[]} */
 export function filesChosen(list) {
   const given = [...list].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
   return given.filter(({ path }) => !path.split("/").some((part) => part.startsWith(".")));
@@ -60,6 +61,7 @@ export function suffixOf(path) {
  * @param {string[]} opens suffixes that are read
  */
 export function candidates(given, opens) {
+  /** @param {Given} given */
   const depth = ({ path }) => path.split("/").length;
   const readable = given.filter(({ path }) => opens.includes(suffixOf(path)));
   const leaders = readable.filter(({ path }) => LEADERS.includes(suffixOf(path)));
@@ -68,7 +70,12 @@ export function candidates(given, opens) {
 
 const ALONE = [".glb", ".vrm", ".bvh"];
 
-/** What has to be sent: a file that names no others goes with its sidecar only where all would be too much. */
+/**
+ * What has to be sent: a file that names no others goes with its sidecar only where all would be too much.
+ * @param {Given[]} given
+ * @param {Given} main
+ * @param {number} most
+ */
 export function needed(given, main, most) {
   if (sizeOf(given) <= most || !ALONE.includes(suffixOf(main.path))) return given;
   const sidecar = main.path.replace(/\.[^./]*$/, ".ik.toml");

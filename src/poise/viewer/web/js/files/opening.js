@@ -1,7 +1,12 @@
 /** Opening files of the user's own: a button, dropping them on the page, and their way to Poise. */
 
+/**
+ * @import { Page } from "poise/commands/commands.js"
+ * @import { Given } from "poise/files/dropped.js"
+ */
+
 import { candidates, filesChosen, filesDropped, needed, sizeOf } from "poise/files/dropped.js";
-import { element } from "poise/widgets/element.js";
+import { element, find } from "poise/widgets/element.js";
 import { entry, menu } from "poise/widgets/menu.js";
 
 const CHUNK = 60_000; // bytes of a message; the server takes 64 KB
@@ -11,15 +16,17 @@ const PAUSE = 20; // [ms]
 /**
  * The button, and the page as a place to drop files on.
  *
- * @param {any} page
+ * @param {Page} page
  * @returns {HTMLElement}
  */
 export function openMenu(page) {
+  /** @param {Given[]|Promise<Given[]>} given */
   const open = (given) => choose(page, given).catch((error) => page.messages.show("error", error.message));
+  /** @param {Record<string, unknown>} attributes @param {string} testid */
   const pick = (attributes, testid) => {
     const input = element("input", { type: "file", hidden: true, "data-testid": testid, ...attributes });
     input.addEventListener("change", () => {
-      open(filesChosen(input.files));
+      open(filesChosen(input.files ?? []));
       input.value = ""; // the same file again is a change, too
     });
     return input;
@@ -33,7 +40,8 @@ export function openMenu(page) {
     entry("open-folder", "Folder ...", "a robot or glTF with the files that it names", () => folder.click()),
   );
   page.store.on("welcome", ({ opens }) => {
-    list.querySelector("[data-testid=open-files]").lastChild.textContent = `Files: ${opens.join(" ")} ...`;
+    const words = find("[data-testid=open-files]", list)?.lastChild;
+    if (words) words.textContent = `Files: ${opens.join(" ")} ...`;
   });
   dropZone(open);
   const button = menu({ text: "Open", title: "Open a file, or drop it on the page", testid: "open-menu" }, list);
@@ -41,15 +49,16 @@ export function openMenu(page) {
   return button;
 }
 
-/** @param {(given: import("poise/files/dropped.js").Given[]) => void} open */
+/** @param {(given: Promise<Given[]>) => void} open */
 function dropZone(open) {
   const words = element("p", { class: "card" }, "Drop a rig here, with the files that it names or as a folder");
   const sign = element("div", { class: "cover drop-sign", "data-testid": "drop-sign", hidden: true }, words);
   document.body.append(sign);
+  /** @param {DragEvent} event */
   const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
   let gone = 0;
   document.addEventListener("dragover", (event) => {
-    if (!holdsFiles(event)) return;
+    if (!event.dataTransfer || !holdsFiles(event)) return;
     event.preventDefault();
     event.dataTransfer.dropEffect = "copy";
     sign.hidden = document.body.querySelector("main[inert]") !== null; // the session is over
@@ -57,34 +66,40 @@ function dropZone(open) {
     gone = window.setTimeout(() => (sign.hidden = true), 400); // dragover comes all the time, dragleave for every part
   });
   document.addEventListener("drop", async (event) => {
-    if (!holdsFiles(event)) return;
+    if (!event.dataTransfer || !holdsFiles(event)) return;
     event.preventDefault();
     sign.hidden = true;
-    try {
-      open(await filesDropped(event.dataTransfer));
-    } catch (error) {
-      open(Promise.reject(new Error(`what was dropped cannot be read: ${error.message}`)));
-    }
+    open(filesDropped(event.dataTransfer).catch(refuseDrop));
   });
 }
 
-/** Ask which file is meant, where several could be, and send it. */
+/** @param {any} error @returns {never} */
+function refuseDrop(error) {
+  throw new Error(`what was dropped cannot be read: ${error.message}`);
+}
+
+/**
+ * Ask which file is meant, where several could be, and send it.
+ * @param {Page} page
+ * @param {Given[]|Promise<Given[]>} files
+ */
 async function choose(page, files) {
   const given = await files;
-  const { opens } = page.store.get("welcome");
+  const { opens } = page.store.need("welcome");
   if (!given.length) throw new Error("there is no file in what was dropped");
   const likely = candidates(given, opens);
   if (likely.length > 1) ask(likely, (main) => send(page, given, main));
   else await send(page, given, likely[0] ?? given[0]); // what cannot be read: Poise says what to do with it
 }
 
-/** A dialogue with the files that could be meant. */
+/** A dialogue with the files that could be meant. @param {Given[]} likely @param {(main: Given) => void} take */
 function ask(likely, take) {
   const dialog = element("dialog", {
     class: "sheet which",
     "data-testid": "which-file",
     onclose: () => dialog.remove(),
   });
+  /** @param {Given} each */
   const choice = (each) =>
     element(
       "button",
@@ -108,16 +123,21 @@ function ask(likely, take) {
 
 let deliveries = 0;
 
-/** Send the files in pieces, one after the other, for as long as Poise wants them. */
+/**
+ * Send the files in pieces, one after the other, for as long as Poise wants them.
+ * @param {Page} page
+ * @param {Given[]} all
+ * @param {Given} main
+ */
 async function send(page, all, main) {
   const { store, connection } = page;
-  const given = needed(all, main, store.get("welcome").most_bytes);
+  const given = needed(all, main, store.need("welcome").most_bytes);
   const total = sizeOf(given);
   const id = ++deliveries;
   const wanted = new Promise((answered) => {
     const forget = store.on(["upload", "connection"], () => {
-      const heard = store.get("upload")?.id === id;
-      if (heard) answered(store.get("upload").go);
+      const upload = store.get("upload");
+      if (upload?.id === id) answered(upload.go);
       else if (store.get("connection") !== "open") answered(false);
       else return;
       setTimeout(() => forget());
@@ -125,7 +145,7 @@ async function send(page, all, main) {
   });
   page.send({ do: "upload", id, main: main.path, files: given.length, bytes: total });
   if (!(await wanted)) return;
-  const goesOn = () => store.get("connection") === "open" && store.get("upload").go && deliveries === id;
+  const goesOn = () => store.get("connection") === "open" && store.get("upload")?.go && deliveries === id;
   let sent = 0;
   try {
     for (const { path, file } of given) {
@@ -140,7 +160,7 @@ async function send(page, all, main) {
       }
     }
     page.send({ do: "upload_done" });
-  } catch (error) {
+  } catch (/** @type {any} */ error) {
     page.send({ do: "upload_cancel" });
     page.messages.show("error", `${main.file.name} cannot be read: ${error.message}`);
   } finally {

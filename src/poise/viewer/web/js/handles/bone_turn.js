@@ -1,5 +1,12 @@
 /** The selected bone as something that the gizmo turns: rings at its joint, one about the axis of a hinge. */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Dragged, Joint } from "poise/protocol/messages.ts"
+ * @import { Viewport } from "poise/stage/viewport.js"
+ * @import { Object3D } from "three"
+ */
+
 import { Matrix4, Quaternion, Vector3 } from "three";
 
 const BONE = "bone"; // its key among the handles
@@ -7,21 +14,28 @@ const TURNED = ["ball", "free", "hinge"];
 const Z = new Vector3(0, 0, 1);
 
 export class BoneTurn {
-  /** @param {any} viewport */
+  /** @param {Viewport} viewport */
   constructor(viewport) {
     this.viewport = viewport;
+    /** @type {Joint|null} */
     this.joint = null;
+    this.row = -1;
+    /** @type {Quaternion|null} from z to the axis of a hinge */
+    this._axis = null;
   }
 
-  /** Give the gizmo to a joint; null, or a joint that does not turn, gives it back to the targets. */
+  /**
+   * Give the gizmo to a joint; null, or a joint that does not turn, gives it back to the targets.
+   * @param {string|null} name
+   */
   give(name) {
     const { actor } = this.viewport;
     if (!actor) return;
-    const row = actor.figure.rows.get(name) ?? -1;
+    const row = (name === null ? null : actor.figure.rows.get(name)) ?? -1;
     const joint = actor.figure.joints[row] ?? null;
     this.row = row;
     this.joint = TURNED.includes(joint?.kind) ? joint : null;
-    this._axis = joint?.axis && new Quaternion().setFromUnitVectors(Z, new Vector3(...joint.axis).normalize());
+    this._axis = joint?.axis && new Quaternion().setFromUnitVectors(Z, new Vector3().fromArray(joint.axis).normalize());
     if (this.joint === null) {
       if (!actor.handles.all.has(BONE)) return;
       actor.handles.drop(BONE);
@@ -35,39 +49,46 @@ export class BoneTurn {
 
   /** Bring the rings to where the bone is now. @param {number} serial of the newest drag that this contains */
   follow(serial) {
+    const { joint } = this;
     const { actor } = this.viewport;
-    if (this.joint === null || !actor?.figure.ready || actor.figure.joints[this.row] !== this.joint) return;
+    if (joint === null || !actor?.figure.ready || actor.figure.joints[this.row] !== joint) return;
     const rotation = rotationOf(actor.figure, this.row);
     if (this._axis) rotation.multiply(this._axis);
     actor.handles.own(
       {
         key: BONE,
         what: "turn",
-        id: this.joint.name,
+        id: joint.name,
         mark: "bone",
         position: actor.figure.position(this.row),
         rotation,
         tip: null,
         enabled: true,
-        single: this.joint.kind === "hinge",
-        moves: this.joint.kind === "free",
-        tells: (object) => this._message(object),
+        single: joint.kind === "hinge",
+        moves: joint.kind === "free",
+        tells: (object) => this._message(joint, object),
       },
       serial,
     );
   }
 
-  /** What a drag of the rings tells. */
-  _message(object) {
+  /** What a drag of the rings tells. @param {Joint} joint @param {Object3D} object @returns {Dragged} */
+  _message(joint, object) {
     const turn = object.quaternion.clone();
     if (this._axis) turn.multiply(this._axis.clone().invert());
-    const told = { what: "turn", joint: this.joint.name, rotation: [turn.w, turn.x, turn.y, turn.z] };
-    const moved = this.joint.kind === "free" && this.viewport.gizmo.mode === "move";
+    /** @type {Dragged} */
+    const told = { what: "turn", joint: joint.name, rotation: [turn.w, turn.x, turn.y, turn.z] };
+    const moved = joint.kind === "free" && this.viewport.gizmo.mode === "move";
     return moved ? { ...told, position: object.position.toArray() } : told;
   }
 }
 
-/** The rotation of a joint in rig coordinates. @returns {Quaternion} */
+/**
+ * The rotation of a joint in rig coordinates.
+ * @param {Figure} figure
+ * @param {number} row
+ * @returns {Quaternion}
+ */
 function rotationOf(figure, row) {
   const [x, y, z] = [
     [1, 0, 0],
@@ -79,6 +100,10 @@ function rotationOf(figure, row) {
 
 /** @param {number[]} x @param {number[]} y @param {number[]} z the columns of its matrix */
 function quaternionOf(x, y, z) {
-  const basis = new Matrix4().makeBasis(new Vector3(...x), new Vector3(...y), new Vector3(...z));
+  const basis = new Matrix4().makeBasis(
+    new Vector3().fromArray(x),
+    new Vector3().fromArray(y),
+    new Vector3().fromArray(z),
+  );
   return new Quaternion().setFromRotationMatrix(basis).normalize();
 }

@@ -1,29 +1,48 @@
 /** The arrows and rings that drag one handle at a time. */
 
+/**
+ * @import { Handle } from "poise/handles/handles.js"
+ * @import { Drag, Phase } from "poise/protocol/messages.ts"
+ * @import { Camera } from "poise/stage/camera.js"
+ * @import { Palette } from "poise/stage/palette.js"
+ * @import { Stage } from "poise/stage/stage.js"
+ * @import { Quaternion, Vector3 } from "three"
+ */
+
+import { Figure } from "poise/figure/figure.js";
+import { Handles } from "poise/handles/handles.js";
 import { far } from "poise/handles/pointer.js";
 import { TransformControls } from "three/addons/controls/TransformControls.js";
 
 const SIZE = 0.75;
+/** @type {("pointerdown"|"pointermove")[]} */
+const POINTED = ["pointerdown", "pointermove"];
 const TURNS = new Set(["place", "direction", "handle", "bone"]);
+const NONE = new Handles(new Figure({ joints: [], places: [], size: 1 })); // before the first model
 
 export class Gizmo {
   /**
    * Make it before the camera's controls: both listen to the canvas, and this one has to come first.
-   * @param {import("poise/stage/stage.js").Stage} stage
-   * @param {(message: object) => number} onDrag what is sent with it: its serial
+   * @param {Stage} stage
+   * @param {(drag: Drag) => number} onDrag what is sent with it: its serial
    */
   constructor(stage, onDrag) {
     this.stage = stage;
     this.onDrag = onDrag;
-    this.handles = null;
+    this.handles = NONE;
+    /** @type {Camera|null} */
     this.camera = null;
-    this.active = null; // key of a handle
+    /** @type {string|null} key of a handle */
+    this.active = null;
+    /** @type {"move"|"turn"} */
     this.mode = "move";
+    /** @type {"world"|"local"} */
     this.space = "world";
     this._pressedAt = [0, 0]; // pixels
     this._still = true; // what is pressed has not moved: a click
     this._moved = this._told = false; // since the last drawing; at all
-    this._pull = null; // {place, from, ahead} of a drag that is done without arrows
+    /** @type {{place: number[], from: number[], ahead: number}|null} of a drag that is done without arrows */
+    this._pull = null;
     this.controls = new TransformControls(stage.camera, stage.canvas);
     this.controls.setSize(SIZE);
     stage.overlay.add(this.controls.getHelper());
@@ -33,17 +52,17 @@ export class Gizmo {
     this.controls.addEventListener("mouseUp", () => this._end());
     this._cancel = () => this.controls.pointerUp(null); // a touch that the system takes over ends the drag
     stage.canvas.addEventListener("pointercancel", this._cancel);
-    this._watch = (event) => this._pointed(event);
-    for (const name of ["pointerdown", "pointermove"]) stage.canvas.addEventListener(name, this._watch);
+    this._watch = (/** @type {PointerEvent} */ event) => this._pointed(event);
+    for (const name of POINTED) stage.canvas.addEventListener(name, this._watch);
   }
 
-  /** @param {import("poise/stage/camera.js").Camera} camera */
+  /** @param {Camera} camera */
   setCamera(camera) {
     this.camera = camera;
     this.controls.camera = camera.camera;
   }
 
-  /** @param {import("poise/handles/handles.js").Handles} handles */
+  /** @param {Handles} handles */
   setHandles(handles) {
     this._abort();
     this.handles = handles;
@@ -52,20 +71,26 @@ export class Gizmo {
 
   /** What is dragged is gone: nobody is told of it any more. */
   _abort() {
-    if (this.handles) this.handles.dragged = null;
+    this.handles.dragged = null;
     this._pull = null;
     this._moved = false;
     this.controls.pointerUp(null);
-    this.camera.controls.enabled = true;
+    this._holdCamera(false);
   }
 
   get dragging() {
-    return Boolean(this.handles?.dragged);
+    return Boolean(this.handles.dragged);
+  }
+
+  /** The handle that it has. */
+  get handle() {
+    return this.active === null ? undefined : this.handles.all.get(this.active);
   }
 
   /** Whether what it has can be turned. */
   get turns() {
-    return this.active !== null && TURNS.has(this.handles.all.get(this.active)?.mark);
+    const { handle } = this;
+    return handle !== undefined && TURNS.has(handle.mark);
   }
 
   /** Whether the pointer is on an arrow or ring. */
@@ -76,18 +101,20 @@ export class Gizmo {
   /** Whether an arrow or ring lies at a point of the canvas. @param {number} x @param {number} y pixels */
   covers(x, y) {
     const [width, height] = this.stage.extent();
-    this.controls.pointerHover({ x: (2 * x) / width - 1, y: 1 - (2 * y) / height, button: 0 }); // a finger has not hovered
+    const at = { x: (2 * x) / width - 1, y: 1 - (2 * y) / height, button: 0 };
+    this.controls.pointerHover(/** @type {PointerEvent} */ (at)); // a finger has not hovered
     return this.hovered;
   }
 
   /** @param {string|null} key */
   attach(key) {
-    if (this.handles.all.has(this.handles.dragged)) return;
+    if (this.handles.dragged !== null && this.handles.all.has(this.handles.dragged)) return;
     if (this.controls.dragging) this._abort();
     const handle = key === null ? undefined : this.handles.all.get(key);
-    this.active = handle?.enabled && handle.what !== "pin" ? key : null;
-    if (this.active === null) this.controls.detach();
-    else this.controls.attach(handle.object);
+    const taken = handle?.enabled && handle.what !== "pin" ? handle : null;
+    this.active = taken?.key ?? null;
+    if (taken === null) this.controls.detach();
+    else this.controls.attach(taken.object);
     this._fit();
     this.stage.invalidate();
   }
@@ -102,20 +129,27 @@ export class Gizmo {
 
   /** A point cannot be turned; a bone only turns, unless it is free, and a hinge only about its axis. */
   _fit() {
-    const { mark, single, moves } = this.handles?.all.get(this.active) ?? {};
-    const turning = mark === "bone" ? !(moves && this.mode === "move") : this.mode === "turn" && this.turns;
+    const { handle } = this;
+    const single = handle?.single === true;
+    const ofBone = handle?.mark === "bone";
+    const turning = ofBone ? !(handle.moves && this.mode === "move") : this.mode === "turn" && this.turns;
     this.controls.setMode(turning ? "rotate" : "translate");
     this.controls.setSpace(single ? "local" : this.space);
     this.controls.showX = this.controls.showY = !single;
   }
 
-  /** @param {import("poise/stage/palette.js").Palette} palette */
+  /** @param {Palette} palette */
   setPalette(palette) {
     this.controls.setColors(palette.x, palette.y, palette.z, palette.axis);
   }
 
+  /** While something is dragged the camera stays. @param {boolean} held */
+  _holdCamera(held) {
+    if (this.camera) this.camera.controls.enabled = !held;
+  }
+
   _start() {
-    this.camera.controls.enabled = false;
+    this._holdCamera(true);
     this.handles.begin(this.active);
     this._moved = this._told = false;
   }
@@ -128,12 +162,13 @@ export class Gizmo {
    * @returns {boolean} whether it can be
    */
   grab(x, y, shift) {
-    if (this.active === null || this.dragging) return false;
-    const place = this.handles.all.get(this.active).object.position.toArray();
-    this.camera.refresh();
-    const ahead = this.camera.project(place.map((value, k) => value + shift[k]))[2];
+    const { camera, handle } = this;
+    if (!handle || !camera || this.dragging) return false;
+    const place = handle.object.position.toArray();
+    camera.refresh();
+    const ahead = camera.project(place.map((value, k) => value + shift[k]))[2];
     if (ahead <= 0) return false; // behind the camera
-    this._pull = { place, ahead, from: this.camera.pointAt(x, y, ahead) };
+    this._pull = { place, ahead, from: camera.pointAt(x, y, ahead) };
     this._start();
     this._still = false;
     return true;
@@ -141,11 +176,12 @@ export class Gizmo {
 
   /** The pointer of a drag without arrows is here now. @param {number} x @param {number} y pixels on the canvas */
   pull(x, y) {
-    if (!this._pull || !this.dragging) return;
+    const { camera, handle } = this;
+    if (!this._pull || !camera || !handle || !this.dragging) return;
     const { place, from, ahead } = this._pull;
-    this.camera.refresh();
-    const to = this.camera.pointAt(x, y, ahead);
-    this.controls.object.position.fromArray(place.map((value, k) => value + to[k] - from[k]));
+    camera.refresh();
+    const to = camera.pointAt(x, y, ahead);
+    handle.object.position.fromArray(place.map((value, k) => value + to[k] - from[k]));
     this._move();
     this.stage.invalidate();
   }
@@ -159,37 +195,42 @@ export class Gizmo {
 
   /** Whether it has a bone that turns in its place. */
   get onlyTurns() {
-    const { mark, moves } = this.handles?.all.get(this.active) ?? {};
-    return mark === "bone" && !moves;
+    return this.handle?.mark === "bone" && !this.handle.moves;
   }
 
-  /** Move what it has by keys; `drop` ends that. @param {import("three").Vector3} step rig coordinates */
+  /** Move what it has by keys; `drop` ends that. @param {Vector3} step rig coordinates */
   nudge(step) {
-    if (!this._takeByKeys()) return;
-    this.controls.object.position.add(step);
+    const handle = this._takeByKeys();
+    if (!handle) return;
+    handle.object.position.add(step);
     this._move();
     this.stage.invalidate();
   }
 
-  /** Turn what it has by keys; `drop` ends that. @param {import("three").Quaternion} turn */
+  /** Turn what it has by keys; `drop` ends that. @param {Quaternion} turn */
   spin(turn) {
-    if (!this.turns || !this._takeByKeys()) return;
-    this.controls.object.quaternion.premultiply(turn);
+    const handle = this.turns ? this._takeByKeys() : null;
+    if (!handle) return;
+    handle.object.quaternion.premultiply(turn);
     this._move();
     this.stage.invalidate();
   }
 
-  /** @returns {boolean} whether it has something */
+  /** @returns {Handle|null} what it has, held by keys now */
   _takeByKeys() {
-    if (this.active === null || (this.dragging && !this._pull)) return false;
-    if (this.dragging) return true;
-    this._pull = { place: this.controls.object.position.toArray(), ahead: 0, from: [0, 0, 0] };
+    const { handle } = this;
+    if (!handle || (this.dragging && !this._pull)) return null;
+    if (this.dragging) return handle;
+    this._pull = { place: handle.object.position.toArray(), ahead: 0, from: [0, 0, 0] };
     this._start();
     this._still = false;
-    return true;
+    return handle;
   }
 
-  /** A press that stays where it is does nothing; it may be a click on something behind the gizmo. */
+  /**
+   * A press that stays where it is does nothing; it may be a click on something behind the gizmo.
+   * @param {PointerEvent} event
+   */
   _pointed(event) {
     const at = [event.clientX, event.clientY];
     if (event.type === "pointerdown") [this._pressedAt, this._still] = [at, true];
@@ -197,7 +238,7 @@ export class Gizmo {
   }
 
   _move() {
-    if (!this.dragging) return;
+    if (!this.dragging || this.active === null) return;
     if (this._still) this.handles.putBack(this.active);
     else this.handles.moved(this.active);
     this._moved = !this._still; // sent once a drawing
@@ -213,23 +254,23 @@ export class Gizmo {
   }
 
   _end() {
-    this.camera.controls.enabled = true;
+    this._holdCamera(false);
     if (!this.dragging) return;
     this.flush();
     if (this._told) this._tell("end");
-    else this.handles.putBack(this.active);
+    else if (this.active !== null) this.handles.putBack(this.active);
     this.handles.dragged = null;
   }
 
+  /** @param {Phase} phase */
   _tell(phase) {
-    if (!this.handles.all.has(this.active)) return;
-    const serial = this.onDrag({ ...this.handles.message(this.active), phase });
-    this.handles.hold(this.active, serial);
+    const { handle } = this;
+    if (handle) this.handles.hold(handle.key, this.onDrag({ ...this.handles.message(handle), phase }));
   }
 
   dispose() {
     this.stage.canvas.removeEventListener("pointercancel", this._cancel);
-    for (const name of ["pointerdown", "pointermove"]) this.stage.canvas.removeEventListener(name, this._watch);
+    for (const name of POINTED) this.stage.canvas.removeEventListener(name, this._watch);
     this.controls.detach();
     this.controls.dispose();
   }

@@ -3,20 +3,39 @@
  * that faces the camera. Whether a press is a drag shows when it moves; one that stays is a click (picking.js).
  */
 
+/**
+ * @import { Part } from "poise/handles/part_at.js"
+ * @import { Chain } from "poise/protocol/messages.ts"
+ * @import { Viewport } from "poise/stage/viewport.js"
+ */
+
 import { chainOf } from "poise/figure/limbs.js";
 import { partAt } from "poise/handles/part_at.js";
 import { far, reachOf } from "poise/handles/pointer.js";
 
+/** @type {Record<string, number>} */
 const ON_MARK = { mouse: 9, pen: 10, touch: 14 }; // pixels from its middle: closer than that arrows of another give way
+/** @type {Record<string, number>} */
 const AROUND = { mouse: 0, pen: 2, touch: 8 }; // pixels beside the skin that still take it
 
+/**
+ * @typedef {object} Found what a press would drag: a handle, or a part of a whole body
+ * @property {string|null} key of the handle
+ * @property {number[]} shift how far its target lies elsewhere for this character of a crowd
+ * @property {Part|null} part
+ *
+ * @typedef {Found & {pointer: number, type: string, from: [number, number], turns: boolean, started: boolean}} Taken
+ */
+
 export class Grab {
-  /** @param {any} viewport */
+  /** @param {Viewport} viewport */
   constructor(viewport) {
     this.viewport = viewport;
-    this.taken = null; // {pointer, type, from, handle, shift} or {pointer, type, from, part}: pressed, perhaps dragged
+    /** @type {Taken|null} pressed, perhaps dragged */
+    this.taken = null;
     this._ends = new AbortController();
     const { signal } = this._ends;
+    /** @param {EventTarget} target @param {string} name @param {(event: any) => void} listener */
     const on = (target, name, listener) => target.addEventListener(name, listener, { capture: true, signal });
     // Before the canvas: a press on a mark is not for the arrows that lie over it.
     on(viewport.container, "pointerdown", (event) => this._press(event));
@@ -30,40 +49,41 @@ export class Grab {
    * @param {number} x pixels on the canvas
    * @param {number} y
    * @param {string} type of the pointer
-   * @returns {{key: string, shift: number[]}|{part: import("poise/handles/part_at.js").Part}|null} the handle, and by how much
-   *   its target lies elsewhere for this character of a crowd; or the part of a whole body
+   * @returns {Found|null}
    */
   under(x, y, type) {
     const { actor, gizmo, pull, told } = this.viewport;
     if (!actor?.figure.ready || !told.onDrag) return null;
     if (pull.ready && !gizmo.covers(x, y)) {
       const part = partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse);
-      if (part) return { part };
+      if (part) return { key: null, shift: [0, 0, 0], part };
     }
     const near = actor.handles.nearest((point) => this.viewport.view.project(point), x, y, reachOf(type));
-    const mark = near && near.what !== "pin" ? { key: near.key, shift: [0, 0, 0] } : null;
-    if (mark && near.key !== gizmo.active && near.gap < (ON_MARK[type] ?? ON_MARK.mouse)) return mark;
+    const mark = near && near.what !== "pin" ? { key: near.key, shift: [0, 0, 0], part: null } : null;
+    if (near && mark && near.key !== gizmo.active && near.gap < (ON_MARK[type] ?? ON_MARK.mouse)) return mark;
     if (gizmo.covers(x, y)) return null;
     return mark ?? (near ? null : this.limbOf(partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse)));
   }
 
   /**
    * The target that a drag of the figure's part moves. While bones are turned the figure is left to that.
-   * @param {import("poise/handles/part_at.js").Part|null} part
-   * @returns {{key: string, shift: number[]}|null} as `under`
+   * @param {Part|null} part
+   * @returns {Found|null}
    */
   limbOf(part) {
     const { actor, bone, state, told } = this.viewport;
-    if (part === null || bone.joint !== null || !told.onDrag) return null;
+    if (!actor || part === null || bone.joint !== null || !told.onDrag) return null;
     const { handles, figure } = actor;
+    /** @param {Chain} chain */
     const usable = ({ id, kind }) => kind !== "pin" && handles.all.get(`target:${id}`)?.enabled;
     const chains = (state?.chains ?? []).filter(usable);
     const chain = chainOf(figure, chains, part.row);
     if (chain === null) return null;
     const [here, first] = [figure.places[part.character] ?? [0, 0, 0], figure.places[0]];
-    return { key: `target:${chain.id}`, shift: here.map((value, k) => value - first[k]) };
+    return { key: `target:${chain.id}`, shift: here.map((value, k) => value - first[k]), part: null };
   }
 
+  /** @param {PointerEvent} event */
   _press(event) {
     const { stage, gizmo, view } = this.viewport;
     if (this.taken) {
@@ -78,17 +98,19 @@ export class Grab {
     view.refresh();
     const found = this.under(...from, event.pointerType);
     if (found === null || (event.shiftKey && !found.part)) return;
-    this.taken = { pointer: event.pointerId, type: event.pointerType, from, turns: event.shiftKey, ...found };
+    const { pointerId: pointer, pointerType: type, shiftKey: turns } = event;
+    this.taken = { ...found, pointer, type, from, turns, started: false };
     view.controls.enableRotate = false; // it hears of the press, so that a second finger finds it ready
     view.controls.enablePan = !event.shiftKey;
     gizmo.controls.enabled = false;
     stage.canvas.style.cursor = "grabbing";
   }
 
+  /** @param {PointerEvent} event */
   _move(event) {
     const { gizmo, pull } = this.viewport;
     const { taken } = this;
-    if (taken?.pointer !== event.pointerId) return;
+    if (!taken || taken.pointer !== event.pointerId) return;
     const at = this._at(event);
     if (taken.part) {
       if (!taken.started && !far(taken.from, at, taken.type)) return;
@@ -99,24 +121,24 @@ export class Grab {
     if (!gizmo.dragging) {
       if (taken.started) return this._let(); // what was dragged is gone
       if (!far(taken.from, at, taken.type)) return;
-      if (!this._start()) return this._let();
+      if (!this._start(taken)) return this._let();
     }
     gizmo.pull(...at);
   }
 
-  /** The press has become a drag. @returns {boolean} whether there is still something to drag */
-  _start() {
+  /** The press has become a drag. @param {Taken} taken @returns {boolean} whether there is still something to drag */
+  _start(taken) {
     const { actor, gizmo } = this.viewport;
-    const { key, from, shift } = this.taken;
-    const handle = actor?.handles.all.get(key);
+    const handle = actor?.handles.all.get(taken.key ?? "");
     if (!handle?.enabled) return false;
-    if (gizmo.active !== key) this.viewport.take(handle);
-    this.taken.started = gizmo.grab(...from, shift);
-    return this.taken.started;
+    if (gizmo.active !== handle.key) this.viewport.take(handle);
+    taken.started = gizmo.grab(...taken.from, taken.shift);
+    return taken.started;
   }
 
+  /** @param {PointerEvent} event */
   _release(event) {
-    if (this.taken?.pointer !== event.pointerId) return;
+    if (!this.taken || this.taken.pointer !== event.pointerId) return;
     if (this.taken.part) this.viewport.pull.end();
     else if (this.taken.started) this.viewport.gizmo.drop();
     this._let();
@@ -131,6 +153,7 @@ export class Grab {
     stage.canvas.style.cursor = "";
   }
 
+  /** @param {PointerEvent} event @returns {[number, number]} pixels on the canvas */
   _at(event) {
     const box = this.viewport.stage.canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];

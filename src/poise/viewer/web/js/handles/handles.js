@@ -3,6 +3,13 @@
  * Each is an object in rig coordinates with a mark of constant size on the screen.
  */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { MarkKind } from "poise/handles/marks.js"
+ * @import { Chain, Dragged, State } from "poise/protocol/messages.ts"
+ * @import { Palette } from "poise/stage/palette.js"
+ */
+
 import { disposeMark, markOf } from "poise/handles/marks.js";
 import { Group, Matrix3, Matrix4, Object3D, Quaternion, Vector3 } from "three";
 
@@ -18,38 +25,51 @@ const _last = new Vector3();
 /**
  * @typedef {object} Wanted one thing as the document has it
  * @property {string} key
- * @property {"target"|"pole"|"pin"|"handle"} what
- * @property {string|number} id of the chain, or the handle's name
- * @property {"position"|"place"|"direction"|"look"|"pole"|"pin"|"handle"} mark
+ * @property {"target"|"pole"|"pin"|"handle"|"turn"} what
+ * @property {string} id of the chain, or the handle's name
+ * @property {MarkKind} mark
  * @property {number[]} position
  * @property {Quaternion} rotation
  * @property {string|null} tip
  * @property {boolean} enabled
  * @property {boolean} [ground] the document puts it on the ground, wherever a hand lifts it
  * @property {string|null} [relative] the joint in whose frame position and rotation are; none: in the world
+ * @property {boolean} [single] of a bone: it turns about one axis only
+ * @property {boolean} [moves] of a bone: it is moved, too
+ * @property {(object: Object3D) => Dragged} [tells] what a drag tells, where it is no target, pole or handle
+ *
+ * @typedef {ReturnType<typeof frameOf>} JointFrame
+ *
+ * @typedef {object} Drawn
+ * @property {Object3D} object
+ * @property {ReturnType<typeof markOf>} drawn
+ * @property {{position: Vector3, turn: Quaternion}} put where the document has it
+ * @property {JointFrame|null} taken the frame of its joint when the drag began
+ *
+ * @typedef {Wanted & Drawn} Handle
+ *
+ * @typedef {{key: string, what: Wanted["what"], gap: number}} Near gap [pixels]
  */
 
-/** Everything in a state message that can be dragged. @returns {Wanted[]} */
+/**
+ * Everything in a state message that can be dragged.
+ * @param {State} state
+ * @param {Vector3} up
+ * @returns {Wanted[]}
+ */
 export function wantedIn(state, up) {
   const shown = (state.chains ?? []).filter(({ id }) => state.scope !== "body" || id !== GAZE);
   const chains = shown.flatMap((chain) => ofChain(chain, up, Boolean(state.terrain)));
-  const handles = (state.handles ?? []).map((handle) => {
-    const rotation = turnOf(handle.rotation);
-    const { name, position } = handle;
-    return {
-      key: `handle:${name}`,
-      what: "handle",
-      id: name,
-      mark: "handle",
-      position,
-      rotation,
-      tip: null,
-      enabled: true,
-    };
-  });
-  return [...chains, ...handles];
+  return [...chains, ...(state.handles ?? []).map(ofProgram)];
 }
 
+/** A handle made in Python. @param {State["handles"][0]} handle @returns {Wanted} */
+function ofProgram({ name, position, rotation }) {
+  const shared = { key: `handle:${name}`, id: name, position, rotation: turnOf(rotation), tip: null, enabled: true };
+  return { ...shared, what: "handle", mark: "handle" };
+}
+
+/** @param {Chain} chain @param {Vector3} up @param {boolean} terrain @returns {Wanted[]} */
 function ofChain(chain, up, terrain) {
   const shared = { id: chain.id, tip: chain.tip, enabled: chain.enabled !== false };
   const still = new Quaternion();
@@ -57,6 +77,7 @@ function ofChain(chain, up, terrain) {
     const rotation = still.setFromUnitVectors(Y, up);
     return [{ ...shared, key: `pin:${chain.id}`, what: "pin", mark: "pin", position: chain.position, rotation }];
   }
+  /** @type {Wanted} */
   const target = {
     ...shared,
     key: `target:${chain.id}`,
@@ -68,18 +89,18 @@ function ofChain(chain, up, terrain) {
     relative: chain.relative_to ?? null,
   };
   if (chain.kind === "direction") {
-    target.rotation = still.setFromUnitVectors(Y, new Vector3(...chain.direction).normalize());
+    target.rotation = still.setFromUnitVectors(Y, new Vector3().fromArray(chain.direction).normalize());
   } else if (chain.kind === "place") {
     target.rotation = turnOf(chain.rotation);
   }
   if (!chain.pole) return [target];
-  const pole = { ...shared, key: `pole:${chain.id}`, what: "pole", mark: "pole", position: chain.pole };
-  return [target, { ...pole, rotation: new Quaternion() }];
+  const pole = { ...shared, key: `pole:${chain.id}`, position: chain.pole, rotation: new Quaternion() };
+  return [target, { ...pole, what: "pole", mark: "pole" }];
 }
 
 /**
  * The frame of a joint, by default of the first character.
- * @param {import("poise/figure/figure.js").Figure} figure
+ * @param {Figure} figure
  * @param {number} row
  * @param {number} [character]
  */
@@ -88,9 +109,9 @@ export function frameOf(figure, row, character = 0) {
   const t = figure.turns.subarray(at, at + 9);
   const matrix = new Matrix4().set(t[0], t[1], t[2], 0, t[3], t[4], t[5], 0, t[6], t[7], t[8], 0, 0, 0, 0, 1);
   return {
-    origin: new Vector3(...figure.position(row, character)),
+    origin: new Vector3().fromArray(figure.position(row, character)),
     turn: new Quaternion().setFromRotationMatrix(matrix).normalize(),
-    map: new Matrix3().set(...figure.maps.subarray(at, at + 9)),
+    map: new Matrix3().fromArray(figure.maps, at).transpose(),
   };
 }
 
@@ -101,13 +122,18 @@ function turnOf(wxyz) {
 }
 
 export class Handles {
-  /** @param {import("poise/figure/figure.js").Figure} figure */
+  /** @param {Figure} figure */
   constructor(figure) {
     this.figure = figure;
     this.group = new Group();
-    this.all = new Map(); // key -> Wanted with `object` and `drawn`
-    this.dragged = null; // key
-    this._held = new Map(); // key -> serial of the newest place dragged to, until the document has it
+    /** @type {Map<string, Handle>} by key */
+    this.all = new Map();
+    /** @type {string|null} key */
+    this.dragged = null;
+    /** @type {Map<string, number>} serial of the newest place dragged to, until the document has it; by key */
+    this._held = new Map();
+    this._serial = 0;
+    this._up = Y;
   }
 
   /** @param {Wanted[]} wanted @param {number} serial of the newest drag that they contain @param {Vector3} up */
@@ -115,10 +141,11 @@ export class Handles {
     this._serial = serial;
     this._up = up;
     const keys = new Set(wanted.map(({ key }) => key));
-    for (const key of [...this.all.keys()]) if (!keys.has(key) && this.all.get(key).what !== "turn") this._remove(key);
+    for (const key of [...this.all.keys()]) if (!keys.has(key) && this.all.get(key)?.what !== "turn") this._remove(key);
     for (const one of wanted) this._take(one);
   }
 
+  /** @param {Wanted} one */
   _take(one) {
     let handle = this.all.get(one.key);
     if (handle && handle.mark !== one.mark) {
@@ -126,7 +153,8 @@ export class Handles {
       handle = undefined;
     }
     if (!handle) {
-      handle = { object: new Object3D(), drawn: markOf(one.mark) };
+      const put = { position: new Vector3(), turn: new Quaternion() };
+      handle = { ...one, object: new Object3D(), drawn: markOf(one.mark), put, taken: null };
       handle.object.add(handle.drawn);
       this.group.add(handle.object);
       this.all.set(one.key, handle);
@@ -150,6 +178,7 @@ export class Handles {
     if (this.dragged === key) this.dragged = null;
   }
 
+  /** @param {Handle} handle */
   _put(handle) {
     const { object, position, rotation } = handle;
     object.position.fromArray(position);
@@ -162,9 +191,9 @@ export class Handles {
     handle.put = { position: object.position.clone(), turn: object.quaternion.clone() };
   }
 
-  /** Where the joint is that a handle is relative to; null: the world. */
+  /** Where the joint is that a handle is relative to; null: the world. @param {{relative?: string|null}} of */
   _frameOf({ relative }) {
-    const row = this.figure.rows.get(relative);
+    const row = relative ? this.figure.rows.get(relative) : undefined;
     return row === undefined || !this.figure.ready ? null : frameOf(this.figure, row);
   }
 
@@ -173,14 +202,20 @@ export class Handles {
     for (const handle of this.all.values()) if (handle.relative) this._put(handle);
   }
 
-  /** A drag begins. What is dragged is told in the frame that its joint has now: the answers move that joint. */
+  /**
+   * A drag begins. What is dragged is told in the frame that its joint has now: the answers move that joint.
+   * @param {string|null} key
+   */
   begin(key) {
     this.dragged = key;
-    const handle = this.all.get(key);
+    const handle = key === null ? undefined : this.all.get(key);
     if (handle) handle.taken = this._frameOf(handle);
   }
 
-  /** Whether what the user has dragged stands against what the document says: echoes of older places come late. */
+  /**
+   * Whether what the user has dragged stands against what the document says: echoes of older places come late.
+   * @param {Handle} handle
+   */
   _keeps(handle) {
     const newest = this._held.get(handle.key);
     if (newest === undefined) return handle.key === this.dragged;
@@ -202,11 +237,16 @@ export class Handles {
     this._held.clear();
   }
 
-  /** Put a handle where a hand in another view has it. @param {string} key @param {number} serial */
+  /**
+   * Put a handle where a hand in another view has it.
+   * @param {string} key
+   * @param {{position?: number[], rotation?: number[]}} place
+   * @param {number} serial
+   */
   move(key, { position, rotation }, serial) {
     const handle = this.all.get(key);
     if (!handle) return;
-    const told = { position, rotation: rotation ? turnOf(rotation) : handle.rotation };
+    const told = { position: position ?? handle.position, rotation: rotation ? turnOf(rotation) : handle.rotation };
     if (handle.relative) this._put(Object.assign(handle, told));
     else this._put({ ...handle, ...told });
     this.hold(key, serial);
@@ -219,8 +259,8 @@ export class Handles {
    */
   moved(key) {
     const handle = this.all.get(key);
-    const { object, taken, put } = handle ?? {};
-    if (handle?.relative && taken) {
+    if (handle?.relative && handle.taken) {
+      const { object, taken, put } = handle;
       if (!object.position.equals(put.position)) {
         const local = object.position.clone().sub(taken.origin).applyMatrix3(taken.map.clone().invert());
         handle.position = local.toArray();
@@ -234,15 +274,17 @@ export class Handles {
 
   /** What stays on the ground has the height that the document has found for it last. @param {string} key */
   land(key) {
-    const { object, position, ground } = this.all.get(key) ?? {};
-    if (!ground) return;
+    const handle = this.all.get(key);
+    if (!handle?.ground) return;
+    const { object, position } = handle;
     const height = _last.fromArray(position).sub(object.position).dot(this._up);
     object.position.addScaledVector(this._up, height);
   }
 
   /** Back to where it was taken: a press that has not moved moves nothing. @param {string} key */
   putBack(key) {
-    if (this.all.has(key)) this._put(this.all.get(key));
+    const handle = this.all.get(key);
+    if (handle) this._put(handle);
   }
 
   /**
@@ -262,8 +304,8 @@ export class Handles {
   }
 
   /**
-   * @param {import("poise/stage/palette.js").Palette} palette
-   * @param {string} status
+   * @param {Palette} palette
+   * @param {keyof Palette["status"]} status
    * @param {string|null} active key
    */
   paint(palette, status, active) {
@@ -282,9 +324,10 @@ export class Handles {
    * @param {number} y
    * @param {number} reach pixels: farther away is none
    * @param {string|null} [except] key of one that is not meant
-   * @returns {{key: string, what: string, gap: number}|null}
+   * @returns {Near|null}
    */
   nearest(project, x, y, reach, except = null) {
+    /** @type {Near|null} */
     let best = null;
     for (const { key, enabled, object, what } of this.all.values()) {
       if (key === except || what === "turn") continue;
@@ -295,22 +338,24 @@ export class Handles {
     return best;
   }
 
-  /** What a drag of this handle tells. @param {string} key */
-  message(key) {
-    const { what, id, mark, object, tells, relative, position, rotation } = this.all.get(key);
+  /** What a drag of this handle tells. @param {Handle} handle @returns {Dragged} */
+  message({ what, id, mark, object, tells, relative, position, rotation }) {
     if (tells) return tells(object);
+    if (what === "pin") throw new Error("a pin is not dragged");
     const turn = relative ? rotation : object.quaternion;
     const { x, y, z, w } = turn;
     const told = { what, position: relative ? position : object.position.toArray(), rotation: [w, x, y, z] };
     if (what === "handle") return { ...told, name: id };
-    if (mark === "direction") told.direction = Y.clone().applyQuaternion(turn).toArray();
-    return { ...told, chain: id };
+    const direction = mark === "direction" ? Y.clone().applyQuaternion(turn).toArray() : undefined;
+    return { ...told, direction, chain: id };
   }
 
+  /** @param {string} key */
   _remove(key) {
-    const { object, drawn } = this.all.get(key);
-    disposeMark(drawn);
-    object.removeFromParent();
+    const handle = this.all.get(key);
+    if (!handle) return;
+    disposeMark(handle.drawn);
+    handle.object.removeFromParent();
     this.all.delete(key);
     this._held.delete(key);
   }

@@ -1,9 +1,15 @@
 /** Handles on the drawn limit of the selected joint: the ends of a sector or track, the four sides of a cone. */
 
+/**
+ * @import { Joint, Limit, Phase, RangeLimit, SwingLimit } from "poise/protocol/messages.ts"
+ * @import { Viewport } from "poise/stage/viewport.js"
+ */
+
 import { toDegrees } from "poise/texts/figures.js";
 import { BufferGeometry, Color, Float32BufferAttribute, Points, PointsMaterial, Quaternion, Vector3 } from "three";
 
 const SIZE = 11; // pixels
+/** @type {Record<string, number>} */
 const REACH = { mouse: 10, pen: 14, touch: 24 }; // pixels beside a handle that still take it
 const STEPS = 160; // places that are tried about the one before
 const SPAN = 1.2; // [rad] or parts of the track to both sides
@@ -14,17 +20,22 @@ const FULL = Math.PI;
  * @property {string} name
  * @property {number} value
  * @property {[number, number]} within
+ * @property {"deg"|""} unit
+ * @property {number} span to both sides, where places are tried
  * @property {(value: number) => Vector3} at where it is drawn, in the frame of the limit
- * @property {(value: number) => any} limit with another value
+ * @property {(value: number) => Limit} limit with another value
  */
 
 export class LimitHandles {
-  /** @param {any} viewport */
+  /** @param {Viewport} viewport */
   constructor(viewport) {
     this.viewport = viewport;
+    /** @type {string|null} */
     this.joint = null;
+    /** @type {End[]} */
     this.ends = [];
-    this.taken = null; // {end, moved}
+    /** @type {{end: End, told: boolean, pointer: number}|null} */
+    this.taken = null;
     this.geometry = new BufferGeometry();
     this.material = new PointsMaterial({ size: SIZE, sizeAttenuation: false, depthTest: false, transparent: true });
     this.points = new Points(this.geometry, this.material);
@@ -34,6 +45,7 @@ export class LimitHandles {
     viewport.stage.front.add(this.points);
     this._ends = new AbortController();
     const { signal } = this._ends;
+    /** @param {EventTarget} target @param {string} name @param {(event: any) => void} listener */
     const on = (target, name, listener) => target.addEventListener(name, listener, { capture: true, signal });
     // Before the canvas: neither camera nor gizmo hears of what is taken here.
     on(viewport.container, "pointerdown", (event) => this._press(event));
@@ -53,10 +65,11 @@ export class LimitHandles {
   /** The limit as the document has it now, drawn where the joint is. */
   update() {
     const { actor, state, show } = this.viewport;
-    const drawn = actor?.limits.shown.get(this.joint);
-    const limit = state?.limits?.[this.joint];
-    const able = drawn && limit && show.limits && this.viewport.told.onDrag;
-    if (!this.taken) this.ends = able ? endsOf(actor.figure.joints[drawn.row], limit, state.outlines[this.joint]) : [];
+    const name = this.joint ?? "";
+    const drawn = actor?.limits.shown.get(name);
+    const limit = state?.limits[name];
+    const able = actor && drawn && limit && show.limits && this.viewport.told.onDrag;
+    if (!this.taken) this.ends = able ? endsOf(actor.figure.joints[drawn.row], limit, state.outlines[name]) : [];
     this.points.visible = this.ends.length > 0;
     if (!this.points.visible) return;
     if (drawn) this.points.matrix.copy(drawn.lines.matrix);
@@ -66,18 +79,26 @@ export class LimitHandles {
     this.material.color = new Color(this.viewport.palette.limit).lerp(new Color(0xffffff), 0.35);
   }
 
-  /** Where an end would be drawn on the canvas. @returns {number[]} */
+  /**
+   * Where an end would be drawn on the canvas.
+   * @param {End} end
+   * @param {number} value
+   * @returns {number[]}
+   */
   screen(end, value) {
     return this.viewport.view.project(end.at(value).applyMatrix4(this.points.matrix).toArray());
   }
 
+  /** @param {PointerEvent} event @returns {[number, number]} pixels on the canvas */
   _at(event) {
     const box = this.viewport.stage.canvas.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
+  /** @param {PointerEvent} event */
   _under(event) {
     const [x, y] = this._at(event);
+    /** @type {{end: End|null, gap: number}} */
     let best = { end: null, gap: REACH[event.pointerType] ?? REACH.mouse };
     this.viewport.view.refresh();
     for (const end of this.ends) {
@@ -85,11 +106,13 @@ export class LimitHandles {
       const gap = Math.hypot(sx - x, sy - y);
       if (ahead > 0 && gap < best.gap) best = { end, gap };
     }
+    /** @param {number[]} point */
     const screen = (point) => this.viewport.view.project(point);
-    const nearer = best.end && this.viewport.actor.handles.nearest(screen, x, y, best.gap);
+    const nearer = best.end && this.viewport.actor?.handles.nearest(screen, x, y, best.gap);
     return nearer ? null : best.end; // a target there is meant
   }
 
+  /** @param {PointerEvent} event */
   _press(event) {
     if (event.button !== 0 || !event.isPrimary || event.target !== this.viewport.stage.canvas) return;
     const end = this._under(event);
@@ -97,34 +120,41 @@ export class LimitHandles {
     event.stopImmediatePropagation(); // nor does what would drag the figure (grab.js)
     event.preventDefault();
     this.taken = { end, told: false, pointer: event.pointerId };
-    this._say(event);
+    this._say(end, event);
   }
 
+  /** @param {PointerEvent} event */
   _hover(event) {
     if (this.taken || event.buttons || event.target !== this.viewport.stage.canvas) return;
     const end = this.ends.length ? this._under(event) : null;
     if (!end) return;
     event.stopPropagation();
     this.viewport.stage.canvas.style.cursor = "grab";
-    this.viewport.label.show(words(end), ...this._at(event), this.viewport.stage.extent()[0]);
+    this._say(end, event);
   }
 
+  /** @param {PointerEvent} event */
   _move(event) {
-    if (this.taken?.pointer !== event.pointerId) return;
+    if (!this.taken || this.taken.pointer !== event.pointerId) return;
     event.stopPropagation();
     const { end } = this.taken;
     const value = this._nearest(end, ...this._at(event));
     if (value !== end.value) {
       end.value = value;
-      this._tell(this.taken.told ? "move" : "start");
+      this._tell(end, this.taken.told ? "move" : "start");
       this.taken.told = true;
     }
-    this._say(event);
+    this._say(end, event);
     this.update();
     this.viewport.stage.invalidate();
   }
 
-  /** The value whose place on the screen is nearest to the pointer; of a place behind and one in front the nearer value. */
+  /**
+   * The value whose place on the screen is nearest to the pointer; of a place behind and one in front the nearer value.
+   * @param {End} end
+   * @param {number} x
+   * @param {number} y
+   */
   _nearest(end, x, y) {
     const [low, high] = end.within;
     let best = { value: end.value, score: Infinity };
@@ -137,23 +167,25 @@ export class LimitHandles {
     return best.value;
   }
 
+  /** @param {PointerEvent} event */
   _release(event) {
-    if (this.taken?.pointer !== event.pointerId) return;
+    if (!this.taken || this.taken.pointer !== event.pointerId) return;
     event.stopPropagation();
-    if (this.taken.told) this._tell("end");
+    if (this.taken.told) this._tell(this.taken.end, "end");
     this.taken = null;
     this.viewport.label.show(null);
     this.update();
     this.viewport.stage.invalidate();
   }
 
-  _tell(phase) {
-    const { end } = this.taken;
-    this.viewport.told.onDrag({ what: "limit", joint: this.joint, limit: end.limit(end.value), phase });
+  /** @param {End} end @param {Phase} phase */
+  _tell(end, phase) {
+    this.viewport.told.onDrag?.({ what: "limit", joint: this.joint ?? "", limit: end.limit(end.value), phase });
   }
 
-  _say(event) {
-    this.viewport.label.show(words(this.taken.end), ...this._at(event), this.viewport.stage.extent()[0]);
+  /** @param {End} end @param {PointerEvent} event */
+  _say(end, event) {
+    this.viewport.label.show(words(end), ...this._at(event), this.viewport.stage.extent()[0]);
   }
 
   dispose() {
@@ -164,54 +196,78 @@ export class LimitHandles {
   }
 }
 
+/** @param {End} end */
 function words({ name, value, unit }) {
   return unit === "deg" ? `${name} ${toDegrees(value).toFixed(1)} deg` : `${name} ${value.toPrecision(4)}`;
 }
 
-/** @returns {any[]} what of a limit can be dragged */
+/**
+ * @param {Joint} joint
+ * @param {Limit} limit
+ * @param {number[][][]} outline
+ * @returns {End[]} what of a limit can be dragged
+ */
 function endsOf(joint, limit, outline) {
   if (!outline?.length) return [];
-  if (joint.kind === "slide") return trackEnds(joint, limit);
-  if (limit.type === "range") return sectorEnds(limit.axis ?? joint.axis, limit, outline[0]);
+  if (limit.type === "range") {
+    const axis = new Vector3().fromArray(limit.axis ?? joint.axis ?? []).normalize();
+    return joint.kind === "slide" ? trackEnds(axis, limit) : sectorEnds(axis, limit, outline[0]);
+  }
   return limit.type === "swing_twist" ? coneEnds(limit, outline[0]) : [];
 }
 
-/** Low and high of a range, at the corners of its sector. */
+/**
+ * Low and high of a range, at the corners of its sector.
+ * @param {Vector3} axis
+ * @param {RangeLimit} limit
+ * @param {number[][]} sector
+ */
 function sectorEnds(axis, limit, sector) {
-  const about = new Vector3(...axis).normalize();
-  const first = new Vector3(...sector[1]);
-  const at = (value) => first.clone().applyAxisAngle(about, value - limit.low);
+  const first = new Vector3().fromArray(sector[1]);
+  /** @param {number} value */
+  const at = (value) => first.clone().applyAxisAngle(axis, value - (limit.low ?? -FULL));
   return pair(limit, at, { unit: "deg", span: SPAN, least: -2 * FULL, most: 2 * FULL });
 }
 
-/** Low and high of a slide, at the ends of its track. */
-function trackEnds(joint, limit) {
-  const along = new Vector3(...joint.axis).normalize();
-  const at = (value) => along.clone().multiplyScalar(value);
-  const span = Math.max(limit.high - limit.low, 1e-6);
+/** Low and high of a slide, at the ends of its track. @param {Vector3} axis @param {RangeLimit} limit */
+function trackEnds(axis, limit) {
+  /** @param {number} value */
+  const at = (value) => axis.clone().multiplyScalar(value);
+  const span = Math.max((limit.high ?? 0) - (limit.low ?? 0), 1e-6);
   return pair(limit, at, { unit: "", span, least: -Infinity, most: Infinity });
 }
 
+/**
+ * @param {RangeLimit} limit
+ * @param {(value: number) => Vector3} at
+ * @param {{unit: "deg"|"", span: number, least: number, most: number}} of
+ * @returns {End[]} an end that is infinite has no place
+ */
 function pair(limit, at, { unit, span, least, most }) {
-  const end = (name, within) => ({
-    name,
-    value: limit[name],
-    within,
-    at,
-    unit,
-    span,
-    limit: (v) => ({ ...limit, [name]: v }),
-  });
-  return [end("low", [least, limit.high]), end("high", [limit.low, most])];
+  /** @param {"low"|"high"} name @param {[number, number]} within @returns {End[]} */
+  const end = (name, within) => {
+    const value = limit[name];
+    return value === null ? [] : [{ name, value, within, at, unit, span, limit: (v) => ({ ...limit, [name]: v }) }];
+  };
+  return [...end("low", [least, limit.high ?? most]), ...end("high", [limit.low ?? least, most])];
 }
 
-/** The sides of a cone, where its rim crosses the two swing axes. */
+/**
+ * The sides of a cone, where its rim crosses the two swing axes.
+ * @param {SwingLimit} limit
+ * @param {number[][]} rim
+ * @returns {End[]}
+ */
 function coneEnds(limit, rim) {
-  const [a, b] = limit.swing_axes.map((axis) => new Vector3(...axis));
-  const bone = new Vector3(...rim[0]).applyQuaternion(new Quaternion().setFromAxisAngle(a, -limit.swing[0][1]));
+  const [a, b] = limit.swing_axes.map((axis) => new Vector3().fromArray(axis));
+  const bone = new Vector3()
+    .fromArray(rim[0])
+    .applyQuaternion(new Quaternion().setFromAxisAngle(a, -limit.swing[0][1]));
+  /** @param {number} which @param {number} k @returns {End} */
   const side = (which, k) => {
     const axis = [a, b][which];
     const value = limit.swing[which][k];
+    /** @param {number} v */
     const swing = (v) => limit.swing.map((ends, i) => (i === which ? ends.map((end, j) => (j === k ? v : end)) : ends));
     return {
       name: `swing ${which + 1} ${k ? "high" : "low"}`,

@@ -1,5 +1,7 @@
 /** The shapes of what can be dragged: a target is a cube. Sizes in pixels, pointing to +y. */
 
+/** @import { BufferGeometry } from "three" */
+
 import {
   BoxGeometry,
   ConeGeometry,
@@ -14,6 +16,9 @@ import {
   TetrahedronGeometry,
 } from "three";
 
+/** @typedef {"position"|"place"|"direction"|"look"|"pole"|"pin"|"bone"|"handle"} MarkKind */
+
+/** @type {Record<MarkKind, () => BufferGeometry[]>} */
 const PARTS = {
   position: () => [cube()],
   place: () => [cube(), rod(2, 15, "x"), rod(2, 15, "y"), rod(2, 15, "z")],
@@ -36,7 +41,12 @@ function head() {
 /** Of cubes, so that their sides are told apart on any ground. */
 const EDGES = new LineBasicMaterial({ color: 0x10151c, transparent: true, opacity: 0.75 });
 
-/** A thin rod from the middle along an axis. */
+/**
+ * A thin rod from the middle along an axis.
+ * @param {number} radius
+ * @param {number} length
+ * @param {"x"|"y"|"z"} axis
+ */
 function rod(radius, length, axis) {
   const along = new CylinderGeometry(radius, radius, length, 8).translate(0, length / 2, 0);
   if (axis === "x") return along.rotateZ(-Math.PI / 2);
@@ -45,7 +55,7 @@ function rod(radius, length, axis) {
 
 /**
  * One mark; scale it by what a pixel is.
- * @param {keyof typeof PARTS} kind
+ * @param {MarkKind} kind
  * @returns {Group & {material: MeshLambertMaterial}}
  */
 export function markOf(kind) {
@@ -62,5 +72,5 @@ export function markOf(kind) {
 export function disposeMark(mark) {
   mark.removeFromParent();
   mark.material.dispose();
-  for (const mesh of mark.children) mesh.geometry.dispose();
+  for (const mesh of mark.children) if (mesh instanceof Mesh || mesh instanceof LineSegments) mesh.geometry.dispose();
 }

@@ -1,5 +1,13 @@
 /** Which part of the figure is under a point of the canvas: a bone, or the skin and the joint that it follows there. */
 
+/**
+ * @import { Bones } from "poise/figure/bones.js"
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Actor } from "poise/stage/actor.js"
+ * @import { Camera } from "poise/stage/camera.js"
+ * @import { Viewport } from "poise/stage/viewport.js"
+ */
+
 import { widthOf } from "poise/figure/bones.js";
 
 const BESIDE = 7; // pixels beside a bone that still hit it, where no skin is hit
@@ -12,10 +20,12 @@ const RING = 8; // places around the point that are tried where it misses the sk
  * @property {number} row of the joint
  * @property {number} character
  * @property {number[]} point where, in rig coordinates
+ *
+ * @typedef {Part & {ahead: number}} Seen ahead of the camera [figure sizes]
  */
 
 /**
- * @param {import("poise/stage/viewport.js").Viewport} viewport
+ * @param {Viewport} viewport
  * @param {number} x pixels on the canvas
  * @param {number} y
  * @param {number} [around] pixels beside the skin that still hit it: a finger is no point
@@ -24,6 +34,7 @@ const RING = 8; // places around the point that are tried where it misses the sk
 export function partAt({ actor, view, show }, x, y, around = 0) {
   if (!actor?.figure.ready) return null;
   view.refresh();
+  /** @param {number[]} point */
   const screen = (point) => view.project(point);
   const bone = show.bones ? boneAt(actor.bones, screen, x, y) : null;
   const skin = skinAt(actor, view, x, y, around);
@@ -32,9 +43,22 @@ export function partAt({ actor, view, show }, x, y, around = 0) {
   return over || (bone.beside <= ON && bone.ahead < skin.ahead) ? bone : skin;
 }
 
-/** The bone that is nearest on the screen, so that thin bones are as easy to hit as thick ones. */
+/**
+ * The bone that is nearest on the screen, so that thin bones are as easy to hit as thick ones.
+ * @param {Bones} bones
+ * @param {(point: number[]) => number[]} screen
+ * @param {number} x
+ * @param {number} y
+ */
 function boneAt({ figure, struts }, screen, x, y) {
-  let best = null;
+  let best = /** @type {(Seen & {beside: number, score: number})|null} */ (null);
+  /**
+   * @param {number} row
+   * @param {number} character
+   * @param {number[]} from
+   * @param {number[]} to
+   * @param {number} width
+   */
   const meet = (row, character, from, to, width) => {
     const [head, tail] = [screen(from), screen(to)];
     if (head[2] <= 0 || tail[2] <= 0) return; // behind the camera
@@ -57,7 +81,14 @@ function boneAt({ figure, struts }, screen, x, y) {
   return best;
 }
 
-/** The skin at a point, or where a point around it meets the skin. */
+/**
+ * The skin at a point, or where a point around it meets the skin.
+ * @param {Actor} actor
+ * @param {Camera} view
+ * @param {number} x
+ * @param {number} y
+ * @param {number} around
+ */
 function skinAt({ figure, skin, surface }, view, x, y, around) {
   if (!skin.group.visible || !skin.hasMeshes) return null;
   let hit = surface.hit(view.ray(x, y));
@@ -70,14 +101,24 @@ function skinAt({ figure, skin, surface }, view, x, y, around) {
   return { row: shownRow(figure, hit.row), character: hit.character, point, ahead: view.project(point)[2] };
 }
 
-/** The nearest joint upwards that is a bone; where none is, the joint itself. @param {number} row */
+/**
+ * The nearest joint upwards that is a bone; where none is, the joint itself.
+ * @param {number} row
+ * @param {Figure} figure
+ */
 function shownRow(figure, row) {
   let up = row;
   while (up >= 0 && !figure.joints[up].shown) up = figure.joints[up].parent;
   return up >= 0 ? up : row;
 }
 
-/** Distance of a point from a line on the screen, and where along it. */
+/**
+ * Distance of a point from a line on the screen, and where along it.
+ * @param {number} x
+ * @param {number} y
+ * @param {number[]} head
+ * @param {number[]} tail
+ */
 function gapTo(x, y, head, tail) {
   const [across, down] = [tail[0] - head[0], tail[1] - head[1]];
   const squared = across * across + down * down;

@@ -1,13 +1,16 @@
 /** What a click and a hovering pointer do: the mark or joint under them, and its name beside it. */
 
+/** @import { Viewport } from "poise/stage/viewport.js" */
+
 import { partAt } from "poise/handles/part_at.js";
 import { Pointer, reachOf } from "poise/handles/pointer.js";
 
 const PINNED = /^(left|right)(Hand|Foot)$/; // roles that a click pins
+/** @type {Record<string, number>} */
 const AROUND = { mouse: 2, pen: 4, touch: 10 }; // pixels beside the skin where a click still hits it
 
 export class Picking {
-  /** @param {import("poise/stage/viewport.js").Viewport} viewport */
+  /** @param {Viewport} viewport */
   constructor(viewport) {
     this.viewport = viewport;
     const { gizmo, stage } = viewport;
@@ -21,18 +24,29 @@ export class Picking {
     });
   }
 
-  /** Everything is framed, unless a part is clicked twice in a row. */
+  /**
+   * Everything is framed, unless a part is clicked twice in a row.
+   * @param {number} x
+   * @param {number} y
+   * @param {string} type
+   */
   _double(x, y, type) {
     if (this.viewport.pull.ready && partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse)) {
       this._click(x, y, type, false);
     } else this.viewport.frameAll();
   }
 
-  /** A part of a whole body is selected; a hand or foot is pinned, or let go. @returns {boolean} whether there is one */
+  /**
+   * A part of a whole body is selected; a hand or foot is pinned, or let go.
+   * @param {number} x
+   * @param {number} y
+   * @param {string} type
+   * @returns {boolean} whether there is one
+   */
   _clickPart(x, y, type) {
     const { actor, pull, told } = this.viewport;
     const part = pull.ready ? partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse) : null;
-    if (part === null) return false;
+    if (!actor || part === null) return false;
     const { joints } = actor.figure;
     const owner = joints[joints[part.row].part];
     told.onSelect(joints[part.row].name);
@@ -43,6 +57,10 @@ export class Picking {
   /**
    * A handle under the pointer gets the gizmo, also one that the gizmo lies over; a pin, a bone or the skin selects its
    * joint, and empty space unselects.
+   * @param {number} x
+   * @param {number} y
+   * @param {string} type
+   * @param {boolean} busy
    */
   _click(x, y, type, busy) {
     const { actor, gizmo, told } = this.viewport;
@@ -54,13 +72,15 @@ export class Picking {
     if (joint !== null || !busy) told.onSelect(joint);
   }
 
+  /** @param {number} x @param {number} y @param {string} type @param {string|null} [except] */
   _handleAt(x, y, type, except = null) {
     const { actor, view } = this.viewport;
     view.refresh();
-    const near = actor.handles.nearest((point) => view.project(point), x, y, reachOf(type), except);
-    return near && actor.handles.all.get(near.key);
+    const near = actor?.handles.nearest((point) => view.project(point), x, y, reachOf(type), except);
+    return near ? actor?.handles.all.get(near.key) : undefined;
   }
 
+  /** @param {number} x @param {number} y */
   _hover(x, y) {
     const { actor, gizmo, grab, pull } = this.viewport;
     if (!actor) return;

@@ -1,6 +1,8 @@
 /** What the pointer does besides orbiting and dragging gizmos: clicks, double clicks, and what it hovers over. */
 
+/** @type {Record<string, number>} */
 const STILL = { mouse: 4, pen: 6, touch: 10 }; // pixels: farther is a drag, not a click; no hand is quite still
+/** @type {Record<string, number>} */
 const REACH = { mouse: 13, pen: 16, touch: 24 }; // pixels beside the middle of a mark that still hit it
 const SOON = 350; // [ms] between the clicks of a double click
 
@@ -15,10 +17,18 @@ export class Pointer {
   constructor(canvas, told) {
     this.canvas = canvas;
     this.told = told;
+    /** @type {[number, number]|null} */
     this._down = null;
     this._last = -Infinity;
+    /** @type {[number, number]} of the last click */
+    this._lastPlace = [0, 0];
+    /** @type {[number, number]} where the pointer hovers */
+    this._place = [0, 0];
+    this._hover = 0;
+    this._busy = false; // a gizmo has the pointer
     this._touches = new Set();
     this._ends = new AbortController();
+    /** @param {string} name @param {(event: any) => void} listener */
     const on = (name, listener) => canvas.addEventListener(name, listener, { signal: this._ends.signal });
     on("pointerdown", (event) => this._press(event));
     on("pointermove", (event) => this._move(event));
@@ -27,6 +37,7 @@ export class Pointer {
     for (const name of ["pointerleave", "wheel"]) on(name, () => this._leave()); // a wheel moves the picture away
   }
 
+  /** @param {PointerEvent} event */
   _press(event) {
     this._touches.add(event.pointerId);
     const single = this._touches.size === 1 && event.button === 0;
@@ -43,24 +54,25 @@ export class Pointer {
 
   _stopHover() {
     cancelAnimationFrame(this._hover);
-    this._hover = undefined;
+    this._hover = 0;
   }
 
+  /** @param {PointerEvent} event */
   _move(event) {
     if (this._down && far(this._down, at(event), event.pointerType)) this._down = null;
     if (event.buttons === 0 && event.pointerType !== "touch") this._waiting(event);
   }
 
-  /** Hovering is looked up once an animation frame, however often the mouse reports. */
+  /** Hovering is looked up once an animation frame, however often the mouse reports. @param {PointerEvent} event */
   _waiting(event) {
-    const [x, y] = at(event);
-    this._hover ??= requestAnimationFrame(() => {
-      this._hover = undefined;
+    this._hover ||= requestAnimationFrame(() => {
+      this._hover = 0;
       if (!this._ends.signal.aborted) this.told.onHover(...this._place);
     });
-    this._place = [x, y];
+    this._place = at(event);
   }
 
+  /** @param {PointerEvent} event */
   _release(event) {
     const down = this._down;
     this._forget(event);
@@ -72,6 +84,7 @@ export class Pointer {
     else this.told.onClick(...down, event.pointerType, this._busy);
   }
 
+  /** @param {PointerEvent} event */
   _forget(event) {
     this._touches.delete(event.pointerId);
     this._down = null;
@@ -84,11 +97,16 @@ export class Pointer {
 
 /** @param {PointerEvent} event @returns {[number, number]} */
 function at(event) {
-  const box = event.target.getBoundingClientRect();
+  const box = /** @type {Element} */ (event.target).getBoundingClientRect();
   return [event.clientX - box.left, event.clientY - box.top];
 }
 
-/** Whether a pointer that went from one place to the other drags. @param {string} type of the pointer */
+/**
+ * Whether a pointer that went from one place to the other drags.
+ * @param {string} type of the pointer
+ * @param {number[]} a
+ * @param {number[]} b
+ */
 export function far(a, b, type) {
   return Math.hypot(a[0] - b[0], a[1] - b[1]) > (STILL[type] ?? STILL.mouse);
 }

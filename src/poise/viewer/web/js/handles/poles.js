@@ -1,23 +1,31 @@
 /** Dashed lines from the pole handles to the joints they pull: the middle ones of their chains. */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Handles } from "poise/handles/handles.js"
+ * @import { Chain } from "poise/protocol/messages.ts"
+ * @import { Palette } from "poise/stage/palette.js"
+ */
+
 import { BufferAttribute, BufferGeometry, Group, Line, LineDashedMaterial } from "three";
 
 export class Poles {
-  /** @param {import("poise/figure/figure.js").Figure} figure @param {import("poise/handles/handles.js").Handles} handles */
+  /** @param {Figure} figure @param {Handles} handles */
   constructor(figure, handles) {
     this.figure = figure;
     this.handles = handles;
     this.group = new Group();
     this.material = new LineDashedMaterial({ dashSize: 0.02 * figure.size, gapSize: 0.015 * figure.size });
-    this.lines = []; // {row, key, line}
+    /** @type {{row: number, key: string, line: Line}[]} */
+    this.lines = [];
   }
 
-  /** @param {import("poise/stage/palette.js").Palette} palette */
+  /** @param {Palette} palette */
   setPalette(palette) {
     this.material.color.setHex(palette.pole);
   }
 
-  /** @param {{id: string, pole: number[]|null, enabled: boolean, joints: string[]}[]} chains */
+  /** @param {Chain[]} chains */
   set(chains) {
     this._clear();
     for (const chain of chains.filter(({ pole, enabled }) => pole && enabled)) {
@@ -59,9 +67,13 @@ export class Poles {
   }
 }
 
-/** The joint that a pole pulls: the one in the middle of those that move. */
+/**
+ * The joint that a pole pulls: the one in the middle of those that move.
+ * @param {Figure} figure
+ * @param {string[]} names
+ */
 function middleOf(figure, names) {
-  const rows = names.slice(0, -1).map((name) => figure.rows.get(name));
-  const moving = rows.filter((row) => row !== undefined && figure.joints[row].kind !== "fixed");
+  const rows = names.slice(0, -1).flatMap((name) => figure.rows.get(name) ?? []);
+  const moving = rows.filter((row) => figure.joints[row].kind !== "fixed");
   return moving[Math.floor(moving.length / 2)];
 }

@@ -3,6 +3,13 @@
  * camera. With Shift the part turns instead, about its own place.
  */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Part } from "poise/handles/part_at.js"
+ * @import { Phase } from "poise/protocol/messages.ts"
+ * @import { Viewport } from "poise/stage/viewport.js"
+ */
+
 import { frameOf } from "poise/handles/handles.js";
 import { Quaternion, Vector3 } from "three";
 
@@ -21,12 +28,13 @@ const TURN = 0.01; // [rad] of a turn for a pixel
  */
 
 export class Pull {
-  /** @param {any} viewport */
+  /** @param {Viewport} viewport */
   constructor(viewport) {
     this.viewport = viewport;
     /** @type {Held|null} */
     this.held = null;
     this._told = false;
+    this._last = [0, 0]; // pixels: where the pointer is
   }
 
   /** Whether any part can be pulled: not while bones are turned or a program shows the poses. */
@@ -37,17 +45,18 @@ export class Pull {
 
   /**
    * Begin to pull a part; what cannot move is not pulled.
-   * @param {import("poise/handles/part_at.js").Part} part
+   * @param {Part} part
    * @param {number[]} from pixels on the canvas
    * @param {boolean} turns
    */
   begin(part, from, turns) {
     const { actor, state, view } = this.viewport;
+    if (!actor || !state) return;
     const { figure } = actor;
     const row = figure.joints[part.row].part;
     if (!state.free_root && isFixed(figure, row)) return; // the base of a robot stays, and so does the camera
     const { origin, turn, map } = frameOf(figure, row, part.character);
-    const offset = new Vector3(...part.point).sub(origin).applyMatrix3(map.clone().invert());
+    const offset = new Vector3().fromArray(part.point).sub(origin).applyMatrix3(map.clone().invert());
     const [here, first] = [figure.places[part.character] ?? [0, 0, 0], figure.places[0]];
     view.refresh();
     this.held = {
@@ -67,32 +76,32 @@ export class Pull {
   move(x, y) {
     if (!this.held) return;
     this._last = [x, y];
-    this._tell(this._told ? "move" : "start");
+    this._tell(this.held, this._told ? "move" : "start");
     this._told = true;
   }
 
   /** The part is let go. */
   end() {
-    if (this.held && this._told) this._tell("end");
+    if (this.held && this._told) this._tell(this.held, "end");
     this.held = null;
   }
 
-  _tell(phase) {
-    const { joint, turns } = this.held;
-    this.viewport.told.onDrag({ what: "pull", joint, ...(turns ? this._turned() : this._moved()), phase });
+  /** @param {Held} held @param {Phase} phase */
+  _tell(held, phase) {
+    const now = held.turns ? this._turned(held) : this._moved(held);
+    this.viewport.told.onDrag?.({ what: "pull", joint: held.joint, ...now, phase });
   }
 
-  _moved() {
-    const { offset, ahead, shift } = this.held;
+  /** @param {Held} held */
+  _moved({ offset, ahead, shift }) {
     const { view } = this.viewport;
     view.refresh();
     const at = view.pointAt(this._last[0], this._last[1], ahead);
     return { offset, position: at.map((value, k) => value - shift[k]) };
   }
 
-  /** Turned about the picture's own axes: to the side about the one upwards, up and down about the one across. */
-  _turned() {
-    const { from, turn, place, shift } = this.held;
+  /** Turned about the picture's axes: to the side about the one upwards, up and down about the other. @param {Held} held */
+  _turned({ from, turn, place, shift }) {
     const { camera } = this.viewport;
     const across = new Vector3().setFromMatrixColumn(camera.matrixWorld, 0);
     const upwards = new Vector3().setFromMatrixColumn(camera.matrixWorld, 1);
@@ -103,7 +112,7 @@ export class Pull {
   }
 }
 
-/** Whether nothing from the root to a joint moves. @param {import("poise/figure/figure.js").Figure} figure @param {number} row */
+/** Whether nothing from the root to a joint moves. @param {Figure} figure @param {number} row */
 function isFixed({ joints }, row) {
   for (let up = row; up >= 0; up = joints[up].parent) if (joints[up].kind !== "fixed") return false;
   return true;

@@ -1,18 +1,32 @@
 /** Ranges about targets: a box of the places that count, and arcs and cones of the turns, as limits are drawn. */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Handle, Handles } from "poise/handles/handles.js"
+ * @import { Chain, TargetRange } from "poise/protocol/messages.ts"
+ * @import { Palette } from "poise/stage/palette.js"
+ */
+
 import { drawOutline, geometryOf, isLoop } from "poise/figure/limits.js";
 import { frameOf } from "poise/handles/handles.js";
-import { DoubleSide, Group, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshBasicMaterial } from "three";
+import { DoubleSide, Group, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshBasicMaterial, Vector3 } from "three";
 
 const TURN = 0.065; // radius of arcs and cones, of the figure's size
 const THIN = 0.0025; // half of what is exact, of the figure's size: lines are rods, planes are plates
 const FAR = 3; // where an infinite side is cut, of the figure's size
 const FAINT = 0.3; // of the opacity: what has no end
+const _size = new Vector3();
+
+/**
+ * @typedef {{lines: LineSegments, faces: Mesh}} Outline
+ *
+ * @typedef {{text: string, chain: Chain, box: Outline|null, turns: Outline|null}} Shown
+ */
 
 export class Ranges {
   /**
-   * @param {import("poise/figure/figure.js").Figure} figure
-   * @param {import("poise/handles/handles.js").Handles} handles
+   * @param {Figure} figure
+   * @param {Handles} handles
    */
   constructor(figure, handles) {
     this.figure = figure;
@@ -22,16 +36,17 @@ export class Ranges {
     this.faces = new MeshBasicMaterial({ transparent: true, opacity: 0.16, side: DoubleSide, depthWrite: false });
     this.faint = { lines: this.lines.clone(), faces: this.faces.clone() };
     for (const material of Object.values(this.faint)) material.opacity *= FAINT;
-    this.shown = new Map(); // chain id -> {text, chain, box: {lines, faces}|null, turns: {lines, faces}|null}
+    /** @type {Map<string, Shown>} by id of the chain */
+    this.shown = new Map();
   }
 
-  /** @param {import("poise/stage/palette.js").Palette} palette */
+  /** @param {Palette} palette */
   setPalette(palette) {
     for (const { lines, faces } of [this, this.faint])
       for (const each of [lines, faces]) each.color.setHex(palette.limit);
   }
 
-  /** @param {any[]} chains those of the state */
+  /** @param {Chain[]} chains those of the state */
   set(chains) {
     const wanted = chains.filter(({ enabled, range }) => enabled && range);
     const ids = new Set(wanted.map(({ id }) => id));
@@ -43,12 +58,13 @@ export class Ranges {
         known.chain = chain; // most messages change no range
       else {
         this._remove(chain.id);
-        this.shown.set(chain.id, { text, chain, ...this._draw(chain) });
+        if (chain.range) this.shown.set(chain.id, { text, chain, ...this._draw(chain.range) });
       }
     }
   }
 
-  _draw({ range }) {
+  /** @param {TargetRange} range */
+  _draw(range) {
     const exact = range.box.every(([low, high]) => low === 0 && high === 0);
     const endless = range.box.flat().includes(null);
     const box = exact ? null : this._drawBox(cornersOf(range.box, this.figure.size), endless ? this.faint : this);
@@ -56,6 +72,7 @@ export class Ranges {
     return { box, turns: turns.length ? drawOutline(this.group, turns, turns.filter(isLoop), this) : null };
   }
 
+  /** @param {number[][]} corners @param {{lines: LineBasicMaterial, faces: MeshBasicMaterial}} materials */
   _drawBox(corners, materials) {
     const lines = new LineSegments(geometryOf(EDGES.map((i) => corners[i])), materials.lines);
     const faces = new Mesh(geometryOf(FACES.map((i) => corners[i])), materials.faces);
@@ -85,23 +102,27 @@ export class Ranges {
     }
   }
 
-  /** The axes of the turns: those of the target. */
+  /** The axes of the turns: those of the target. @param {Handle} handle */
   _turnMatrix({ object }) {
     const size = TURN * this.figure.size;
     return new Matrix4()
       .makeRotationFromQuaternion(object.quaternion)
-      .scale({ x: size, y: size, z: size })
+      .scale(_size.setScalar(size))
       .setPosition(object.position);
   }
 
-  /** The axes of a box, in the units of the joint that it is relative to: the target's, the world's, or the tip's. */
+  /**
+   * The axes of a box, in the units of the joint that it is relative to: the target's, the world's, or the tip's.
+   * @param {Chain} chain
+   * @param {Handle} handle
+   */
   _boxMatrix(chain, { object }) {
     const { figure } = this;
-    const reference = figure.rows.get(chain.relative_to);
+    const [reference, tip] = [chain.relative_to ?? "", chain.tip].map((name) => figure.rows.get(name));
     const frame = reference === undefined ? null : frameOf(figure, reference);
     const matrix = new Matrix4();
-    if (chain.range.axes === "joint") {
-      matrix.makeRotationFromQuaternion(frameOf(figure, figure.rows.get(chain.tip)).turn);
+    if (chain.range?.axes === "joint" && tip !== undefined) {
+      matrix.makeRotationFromQuaternion(frameOf(figure, tip).turn);
     } else if (chain.kind === "place") matrix.makeRotationFromQuaternion(object.quaternion);
     else if (frame) matrix.makeRotationFromQuaternion(frame.turn);
     if (frame) {
@@ -112,6 +133,7 @@ export class Ranges {
     return matrix.setPosition(object.position);
   }
 
+  /** @param {string} id */
   _remove(id) {
     const gone = this.shown.get(id);
     for (const drawn of [gone?.box, gone?.turns]) {

@@ -1,22 +1,27 @@
 /** What changes is said to screen readers, once it rests: a sentence a drag, not twelve a second. */
 
+/** @import { Store } from "poise/state/store.js" */
+
 import { spoken } from "poise/texts/spoken.js";
 import { element } from "poise/widgets/element.js";
 
 const REST = 700; // [ms] without another change
 
 /**
- * @param {import("poise/state/store.js").Store} store
+ * @param {Store} store
  * @returns {HTMLElement} not seen, but read out
  */
 export function announcer(store) {
   const place = element("div", { class: "unseen", role: "status", "data-testid": "announcer" });
   const waiting = new Map(); // sentences by what they are about
-  let [timer, chosen, last] = [0, null, ""];
+  /** @type {string|null} */
+  let chosen = null;
+  let [timer, last] = [0, ""];
   const say = () => {
     place.textContent = [...waiting.values()].join(". ");
     waiting.clear();
   };
+  /** @param {string} about @param {string} sentence */
   const later = (about, sentence) => {
     if (!sentence) return;
     waiting.set(about, sentence);

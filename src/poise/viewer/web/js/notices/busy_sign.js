@@ -1,9 +1,11 @@
 /** A solve that takes long: what goes on, under the answer that it will replace, and a button that gives it up. */
 
+/** @import { Store } from "poise/state/store.js" */
+
 import { element } from "poise/widgets/element.js";
 
 /**
- * @param {import("poise/state/store.js").Store} store
+ * @param {Store} store
  * @param {() => void} cancel
  * @returns {{whole: HTMLElement, forget: () => void}} forget: to be told no more
  */

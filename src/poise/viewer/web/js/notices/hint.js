@@ -1,16 +1,20 @@
 /** One line on the stage: what to try in this scene. It goes when somebody has done something. */
 
+/** @import { Store } from "poise/state/store.js" */
+
 import { element } from "poise/widgets/element.js";
 
 /**
  * The line; `hinted` in the store says whether it is seen.
- * @param {import("poise/state/store.js").Store} store
+ * @param {Store} store
  * @returns {HTMLElement}
  */
 export function hint(store) {
   const line = element("p", { class: "stage-hint", role: "status", "data-testid": "hint", hidden: true });
+  /** @type {string|null} */
   let scene = null;
-  let step = null; // that would be undone when the scene had just opened
+  /** @type {string|null} that would be undone when the scene had just opened */
+  let step = null;
   let done = false;
   const show = () => {
     const state = store.get("state");

@@ -1,5 +1,7 @@
 /** What Poise has to say: a strip of errors and notes that goes away by itself, and the busy indicator. */
 
+/** @import { Store } from "poise/state/store.js" */
+
 import { element } from "poise/widgets/element.js";
 
 const SHOWN = 8000; // [ms]
@@ -40,7 +42,7 @@ export class Messages {
 /**
  * What is being worked on, with the share done where it is known.
  *
- * @param {import("poise/state/store.js").Store} store
+ * @param {Store} store
  * @returns {HTMLElement}
  */
 export function busyIndicator(store) {

@@ -1,7 +1,14 @@
 /** What covers the page when it has no connection, and how to go on. */
 
+/**
+ * @import { Connection } from "poise/protocol/socket.js"
+ * @import { Store } from "poise/state/store.js"
+ * @import { Status } from "poise/state/topics.ts"
+ */
+
 import { element } from "poise/widgets/element.js";
 
+/** @type {Record<string, {title: string, text: string}>} */
 const WORDS = {
   used: {
     title: "This link was used already",
@@ -35,8 +42,8 @@ const UNHEARD =
 const PATIENCE = 400; // [ms] a break shorter than this is not worth a word
 
 /**
- * @param {import("poise/state/store.js").Store} store
- * @param {import("poise/protocol/socket.js").Connection} connection
+ * @param {Store} store
+ * @param {Connection} connection
  * @returns {HTMLElement}
  */
 export function sessionOver(store, connection) {
@@ -60,6 +67,7 @@ export function sessionOver(store, connection) {
   );
   const cover = element("div", { class: "cover", "data-testid": "session-over", hidden: true }, card);
   let timer = 0;
+  /** @param {Exclude<Status, "open"|"opening">} status */
   const show = (status) => {
     const isRefused = status === "used" || status === "elsewhere";
     const words = WORDS[isRefused && connection.notebook ? `${status}InNotebook` : status];
@@ -84,12 +92,13 @@ export function sessionOver(store, connection) {
   return cover;
 }
 
+/** @param {string} testid @param {string} words @param {() => void} act */
 function button(testid, words, act) {
   return element("button", { type: "button", class: "primary", "data-testid": testid, onclick: act }, words);
 }
 
-/** What lies behind the cover takes no clicks and no keys. */
+/** What lies behind the cover takes no clicks and no keys. @param {HTMLElement} cover @param {boolean} inert */
 function shut(cover, inert) {
   for (const each of document.body.children) if (each !== cover && each instanceof HTMLElement) each.inert = inert;
-  for (const each of document.querySelectorAll(":popover-open")) each.hidePopover();
+  for (const each of document.querySelectorAll(":popover-open")) if (each instanceof HTMLElement) each.hidePopover();
 }

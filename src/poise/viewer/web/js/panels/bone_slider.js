@@ -1,5 +1,11 @@
 /** The value of the selected hinge or slide on a slider, between the ends of its limit. */
 
+/**
+ * @import { Page } from "poise/commands/commands.js"
+ * @import { Joint, Limit, Phase } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 import { keyed } from "poise/timeline/keying.js";
 import { element } from "poise/widgets/element.js";
 import { line } from "poise/widgets/fields.js";
@@ -7,17 +13,19 @@ import { line } from "poise/widgets/fields.js";
 const HALF = Math.PI;
 
 /**
- * @param {any} page
+ * @param {Page} page
  * @returns {HTMLElement}
  */
 export function boneSlider(page) {
   const { store } = page;
   let held = false;
+  /** @type {Phase} */
   let phase = "start";
+  /** @param {boolean} last */
   const send = (last) => {
     const joint = store.get("selected");
-    const action = { do: "turn", joint, value: Number(slider.value), ...keyed(page, "turn", phase) };
-    page.drags.drag({ ...action, phase: last ? "end" : phase });
+    const action = { joint, value: Number(slider.value), ...keyed(page, "turn", phase) };
+    page.drags.drag({ do: "turn", ...action, phase: last ? "end" : phase });
     phase = last ? "start" : "move";
   };
   const slider = element("input", {
@@ -39,41 +47,46 @@ export function boneSlider(page) {
     const { joint, limit } = chosen(store);
     const ends = endsOf(joint, limit, store.get("model")?.message.size ?? 1);
     whole.hidden = ends === null || store.get("state")?.driven === true;
-    if (ends === null || held) return;
+    if (joint === null || ends === null || held) return;
     [slider.min, slider.max] = ends.map(String);
-    const { selected } = store.get("answer") ?? {};
+    const selected = store.get("answer")?.selected;
     if (selected?.joint === joint.name) slider.value = String(standsAt(joint, limit, selected.values));
   });
   return whole;
 }
 
+/** @param {Store} store */
 function chosen(store) {
   const name = store.get("selected");
   const joint = store.get("model")?.message.joints.find((each) => each.name === name) ?? null;
-  return { joint, limit: store.get("state")?.limits[name] ?? null };
+  return { joint, limit: store.get("state")?.limits[name ?? ""] ?? null };
 }
 
-/** Where the slider ends; null for a joint that has no single value. */
+/**
+ * Where the slider ends; null for a joint that has no single value.
+ * @param {Joint|null} joint
+ * @param {Limit|null} limit
+ * @param {number} size
+ */
 function endsOf(joint, limit, size) {
-  const single = ["hinge", "slide"].includes(joint?.kind) || (joint?.kind === "ball" && limit?.axis && isRange(limit));
+  const range = limit?.type === "range" ? limit : null;
+  const single = joint?.kind === "hinge" || joint?.kind === "slide" || (joint?.kind === "ball" && range?.axis);
   if (!single) return null;
   const far = joint.kind === "slide" ? size : HALF;
-  return [limit?.low ?? -far, limit?.high ?? far];
+  return [range?.low ?? -far, range?.high ?? far];
 }
 
-function isRange(limit) {
-  return limit.type === "range";
-}
-
-/** Of a ball that is a hinge the angle about its axis. */
+/**
+ * Of a ball that is a hinge the angle about its axis.
+ * @param {Joint} joint
+ * @param {Limit|null} limit
+ * @param {number[]} values
+ */
 function standsAt(joint, limit, values) {
   if (joint.kind !== "ball") return values[0];
   const [w, ...turn] = values;
-  const angle =
-    2 *
-    Math.atan2(
-      turn.reduce((sum, value, k) => sum + value * limit.axis[k], 0),
-      w,
-    );
+  const axis = limit?.type === "range" && limit.axis ? limit.axis : [0, 0, 0];
+  const sine = turn.reduce((sum, value, k) => sum + value * axis[k], 0);
+  const angle = 2 * Math.atan2(sine, w);
   return angle > HALF ? angle - 2 * HALF : angle < -HALF ? angle + 2 * HALF : angle;
 }

@@ -1,5 +1,10 @@
 /** The chains: what each wants, how much, and from which joint; new ones by picking root and tip. */
 
+/**
+ * @import { Page } from "poise/commands/commands.js"
+ * @import { Chain } from "poise/protocol/messages.ts"
+ */
+
 import { KINDS, newChain } from "poise/panels/new_chain.js";
 import { shortener } from "poise/texts/names.js";
 import { chainColour } from "poise/widgets/colours.js";
@@ -16,7 +21,7 @@ const PULLS = new Set(["position", "place"]); // kinds of chains whose pull is s
 const POLE_AWAY = 0.35; // of the figure's size: far enough to be seen beside the knee
 
 /**
- * @param {import("poise/commands/commands.js").Page} page
+ * @param {Page} page
  * @returns {HTMLElement}
  */
 export function chainsPanel(page) {
@@ -25,10 +30,13 @@ export function chainsPanel(page) {
   const none = element("p", { class: "hint" }, "No chain yet. Pick a tip, the joint that shall reach, and add it.");
   /** @type {Map<string, {whole: HTMLElement, show: (chain: any, index: number) => void}>} */
   const items = new Map();
-  let known = null; // ids of the chains before
+  /** @type {Set<string>|null} ids of the chains before */
+  let known = null;
   store.on("state", ({ chains, scope }) => {
-    const added = known && chains.filter(({ id }) => !known.has(id));
-    const one = added?.length === 1 && chains.length === known.size + 1 && added[0].kind !== "pin" ? added[0].id : null;
+    const before = known ?? new Set(chains.map(({ id }) => id));
+    const [added, ...more] = chains.filter(({ id }) => !before.has(id));
+    const alone = added !== undefined && !more.length && chains.length === before.size + 1;
+    const one = alone && added.kind !== "pin" ? added.id : null;
     const there = new Set(chains.map((chain) => chain.id));
     for (const [id, item] of items) {
       if (there.has(id)) continue;
@@ -44,7 +52,7 @@ export function chainsPanel(page) {
     none.hidden = chains.length > 0;
     known = there;
     const first = scope === "body" ? null : (firstDragged(chains)?.id ?? null);
-    const active = one ?? (there.has(store.get("active")) ? store.get("active") : first);
+    const active = one ?? (there.has(store.get("active") ?? "") ? store.get("active") : first);
     if (active !== store.get("active")) store.set("active", active);
   });
   store.on("model", () => {
@@ -55,20 +63,24 @@ export function chainsPanel(page) {
   return element("div", {}, scopeChoice(page), newChain(page), none, list);
 }
 
-/** What a drag on the figure moves. */
+/** What a drag on the figure moves. @param {Page} page */
 function scopeChoice({ store, send }) {
   const { whole, show } = segments("What a drag on the figure moves", SCOPES, (value) => send({ do: "scope", value }));
   store.on("state", ({ scope }) => show(scope));
   return whole;
 }
 
+/** @param {Chain[]} chains */
 function firstDragged(chains) {
   return chains.find((chain) => chain.enabled && chain.kind !== "pin") ?? chains[0];
 }
 
+/** @param {Page} page @param {string} id */
 function chainItem(page, id) {
   const { store, send } = page;
+  /** @param {Record<string, unknown>} what */
   const change = (what) => send({ do: "chain_change", chain: id, ...what });
+  /** @param {string} what */
   const test = (what) => `chain-${id}-${what}`;
   const on = tick(
     { "data-testid": test("enabled"), title: "Is solved for", "aria-label": `Solve for ${id}` },
@@ -129,6 +141,7 @@ function chainItem(page, id) {
     ),
     share,
   );
+  /** @param {Chain} chain @param {number} index */
   const show = (chain, index) => {
     on.checked = chain.enabled;
     dot.style.backgroundColor = chainColour(index);
@@ -152,25 +165,38 @@ function chainItem(page, id) {
   return { whole, show };
 }
 
+/** @param {string} text @param {HTMLElement} box @param {string} title */
 function check(text, box, title) {
   return element("label", { class: "check", title }, box, text);
 }
 
-/** The chain whose target the numbers and the gizmo are of; its tip is selected. */
+/**
+ * The chain whose target the numbers and the gizmo are of; its tip is selected.
+ * @param {Page} page
+ * @param {string} id
+ */
 function choose({ store, commands }, id) {
-  commands.select(store.get("state").chains.find((chain) => chain.id === id).tip);
+  const chain = store.need("state").chains.find((each) => each.id === id);
+  if (chain) commands.select(chain.tip);
   store.set("active", id); // last: another chain may have the same tip
 }
 
-/** A new pole stands beside the middle joint, on the side to which the chain bends now. */
+/**
+ * A new pole stands beside the middle joint, on the side to which the chain bends now.
+ * @param {Page} page
+ * @param {string} id
+ * @param {boolean} wanted
+ */
 function setPole(page, id, wanted) {
   const { store, drags } = page;
-  const chain = store.get("state").chains.find((each) => each.id === id);
-  drags.place({ do: "pole", chain: id, position: wanted ? poleBeside(page, chain) : null });
+  const chain = store.need("state").chains.find((each) => each.id === id);
+  if (chain) drags.place({ do: "pole", chain: id, position: wanted ? poleBeside(page, chain) : null });
 }
 
+/** @param {Page} page @param {Chain} chain */
 function poleBeside(page, chain) {
-  const { message } = page.store.get("model");
+  const { message } = page.store.need("model");
+  /** @param {string} name */
   const at = (name) => page.views.viewports[0].jointPosition(message.joints.findIndex((joint) => joint.name === name));
   const [first, middle, last] = [0, chain.joints.length >> 1, chain.joints.length - 1].map((i) => at(chain.joints[i]));
   const along = last.map((x, i) => x - first[i]);
@@ -182,13 +208,15 @@ function poleBeside(page, chain) {
   return middle.map((x, i) => x + (POLE_AWAY * message.size * side[i]) / length);
 }
 
+/** @param {number[]} along @param {string} up */
 function across(along, up) {
   const [x, y, z] = along;
-  const [ux, uy, uz] = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] }[up];
+  const [ux, uy, uz] = ["x", "y", "z"].map((axis) => (axis === up ? 1 : 0));
   const side = [uy * z - uz * y, uz * x - ux * z, ux * y - uy * x];
   return Math.hypot(...side) > 1e-9 ? side : [uz, ux, uy];
 }
 
+/** @param {number[]} a @param {number[]} b */
 function dot(a, b) {
   return a.reduce((sum, x, i) => sum + x * b[i], 0);
 }

@@ -1,5 +1,10 @@
 /** The error after each iteration on a logarithmic axis: a line for the method of each view. */
 
+/**
+ * @import { Send } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 import { VIEW_COLOURS, VIEW_DASHES, VIEW_LETTERS } from "poise/widgets/colours.js";
 import { element } from "poise/widgets/element.js";
 import uPlot from "uplot";
@@ -12,10 +17,7 @@ const FEW = 30; // iterations that get a dot each
 const MOST_POWERS = 7; // lines across the chart
 
 export class Chart {
-  /**
-   * @param {import("poise/state/store.js").Store} store
-   * @param {(action: any) => boolean} send
-   */
+  /** @param {Store} store @param {Send} send */
   constructor(store, send) {
     this.store = store;
     this.send = send;
@@ -68,10 +70,11 @@ export class Chart {
 
   now() {
     const state = this.store.get("state");
-    const methods = state && JSON.stringify([state.solvers, state.mode, this.store.get("model")?.message.id]);
+    const methods = JSON.stringify([state?.solvers, state?.mode, this.store.get("model")?.message.id]);
     return { answer: this.store.get("answer"), methods };
   }
 
+  /** @param {uPlot.AlignedData} data @param {number} count */
   build(data, count) {
     this.plot?.destroy();
     const [text, grid] = ["--text-faint", "--line"].map((name) => colourOf(this.whole, name));
@@ -82,6 +85,7 @@ export class Chart {
     const axis = { stroke: text, grid: lines, ticks, font: "11px system-ui", gap: 2 };
     const filter = wholePowers;
     const powers = { filter, grid: { ...lines, filter }, ticks: { ...ticks, filter }, values: inWords };
+    /** @type {uPlot.Options} */
     const options = {
       width: this.whole.clientWidth,
       height: height(),
@@ -132,18 +136,28 @@ function height() {
   return innerHeight < LOW_WINDOW ? LOW : TALL;
 }
 
-/** Columns as uPlot has them: iterations, then the errors of each view, null where one was done earlier. */
+/**
+ * Columns as uPlot has them: iterations, then the errors of each view, null where one was done earlier.
+ * @param {number[][]} curves
+ * @returns {uPlot.AlignedData}
+ */
 function table(curves) {
   const longest = Math.max(...curves.map((errors) => errors.length));
+  /** @param {number[]} errors */
   const column = (errors) => Array.from({ length: longest }, (_, i) => (i < errors.length ? seen(errors[i]) : null));
   return [Array.from({ length: longest }, (_, i) => i), ...curves.map(column)];
 }
 
+/** @param {number} error */
 function seen(error) {
   return Number.isFinite(error) ? Math.max(error, SMALLEST) : null;
 }
 
-/** Of the values of the axis only whole powers of ten, and of those so many that they can be read. */
+/**
+ * Of the values of the axis only whole powers of ten, and of those so many that they can be read.
+ * @param {uPlot} _plot
+ * @param {number[]} splits
+ */
 function wholePowers(_plot, splits) {
   const exponents = splits.map((value) => wholeOrNull(Math.log10(value)));
   const whole = exponents.filter((x) => x !== null);
@@ -151,20 +165,27 @@ function wholePowers(_plot, splits) {
   return splits.map((value, i) => (exponents[i] !== null && exponents[i] % every === 0 ? value : null));
 }
 
+/** @param {number} value */
 function wholeOrNull(value) {
   return Math.abs(value - Math.round(value)) < 1e-6 ? Math.round(value) : null;
 }
 
+/** @param {uPlot} _plot @param {(number|null)[]} splits */
 function inWords(_plot, splits) {
   return splits.map((value) => (value === null ? null : power(value)));
 }
 
+/** @param {number} value */
 function power(value) {
   const exponent = Math.round(Math.log10(value));
   return Math.abs(exponent) <= 3 ? String(Number(value.toPrecision(1))) : `1e${exponent}`;
 }
 
-/** A canvas does not know the style sheet's variables: the colour that an element gets from one. */
+/**
+ * A canvas does not know the style sheet's variables: the colour that an element gets from one.
+ * @param {HTMLElement} place
+ * @param {string} variable
+ */
 function colourOf(place, variable) {
   const probe = element("span", { hidden: true });
   probe.style.color = `var(${variable})`;
@@ -174,6 +195,7 @@ function colourOf(place, variable) {
   return color;
 }
 
+/** @param {number[][]} curves */
 function described(curves) {
   const said = curves.map((errors, i) => {
     if (!errors.length) return `${VIEW_LETTERS[i]}: no curve`;

@@ -1,5 +1,7 @@
 /** The fields of each kind of limit, and the way between what is typed (degrees, file units) and what is sent. */
 
+/** @import { Ends, Limit } from "poise/protocol/messages.ts" */
+
 import { toDegrees, toRadians } from "poise/texts/figures.js";
 import { element, setOptions } from "poise/widgets/element.js";
 import { line, numberField, showNumber } from "poise/widgets/fields.js";
@@ -11,6 +13,10 @@ const STRAIGHT = 0.99; // this near a coordinate axis it is meant
 const FULL = 180; // [deg] a swing of half a turn forbids nothing
 
 /**
+ * @typedef {{whole: HTMLElement, problem: () => string|null}} Line
+ *
+ * @typedef {{lines: Line[], show: (limit: any) => void, read: () => any}} Lines of a form
+ *
  * @typedef {object} Form
  * @property {HTMLElement} whole
  * @property {(limit: any) => void} show
@@ -33,7 +39,10 @@ export const TYPES = {
   fixed: [],
 };
 
-/** The type of the form that shows a limit: a range with an axis makes a hinge of a ball. */
+/**
+ * The type of the form that shows a limit: a range with an axis makes a hinge of a ball.
+ * @param {Limit|null} limit
+ */
 export function typeOf(limit) {
   return limit?.type === "range" && limit.axis ? "hinge" : limit?.type;
 }
@@ -45,24 +54,27 @@ export function typeOf(limit) {
  * @returns {Form}
  */
 export function limitForm(type, joint, parent) {
-  const forms = { range: rangeForm, hinge: hingeForm, swing_twist: swingTwistForm, euler: eulerForm };
-  const { lines, show, read } = forms[type](joint, parent);
+  const { lines, show, read } = FORMS[type](joint, parent);
   const whole = element("div", {}, ...lines.map((each) => each.whole));
   const problem = () => lines.map((each) => each.problem()).find((text) => text !== null) ?? null;
   return { whole, show, read, problem };
 }
 
+/** @param {Joint} joint */
 function rangeForm(joint) {
   const scale = joint.kind === "slide" ? asItIs : degrees;
   const ends = endsLine("Range", "limit", scale);
+  /** @param {any} limit */
   const show = (limit) => ends.show([limit?.low ?? null, limit?.high ?? null]);
   const read = () => ({ type: "range", low: ends.read()[0], high: ends.read()[1], axis: null });
   return { lines: [ends], show, read };
 }
 
+/** @param {Joint} joint @param {Joint|null} parent */
 function hingeForm(joint, parent) {
   const ends = endsLine("Range", "limit", degrees);
   const axis = vectorLine("Axis", "limit-axis");
+  /** @param {any} limit */
   const show = (limit) => {
     ends.show([limit?.low ?? null, limit?.high ?? null]);
     axis.show(limit?.axis ?? hingeAxis(joint, parent));
@@ -71,12 +83,15 @@ function hingeForm(joint, parent) {
   return { lines: [axis, ends], show, read };
 }
 
+/** @param {Joint} joint */
 function swingTwistForm(joint) {
   const axis = vectorLine("Twist axis", "limit-axis");
   const first = endsLine("Swing 1", "limit-swing-1", degrees);
   const second = endsLine("Swing 2", "limit-swing-2", degrees);
   const twist = endsLine("Twist", "limit-twist", degrees);
+  /** @type {number[]|null} */
   let across = null; // not edited here, and not lost either
+  /** @param {any} limit */
   const show = (limit) => {
     across = limit?.across ?? null;
     const [a, b] = swingSides(limit?.swing ?? toRadians(45));
@@ -85,6 +100,7 @@ function swingTwistForm(joint) {
     second.show(b);
     twist.show(limit?.twist ?? [null, null]);
   };
+  /** @param {Ends} of */
   const half = ([low, high]) => [low ?? toRadians(-FULL), high ?? toRadians(FULL)];
   const read = () => ({
     type: "swing_twist",
@@ -104,6 +120,7 @@ function eulerForm() {
   );
   const ends = [1, 2, 3].map((i) => endsLine("", `limit-${i}`, degrees));
   const rename = () => ends.forEach((each, i) => (each.name.textContent = `About ${order.value[i].toLowerCase()}`));
+  /** @param {any} limit */
   const show = (limit) => {
     order.value = limit?.order ?? "XYZ";
     rename();
@@ -114,14 +131,27 @@ function eulerForm() {
   return { lines: [orderLine, ...ends], show, read };
 }
 
+/** @type {Record<string, (joint: Joint, parent: Joint|null) => Lines>} */
+const FORMS = { range: rangeForm, hinge: hingeForm, swing_twist: swingTwistForm, euler: eulerForm };
+
 // --- lines ---------------------------------------------------------------------------------------------------------
 
+/** @typedef {{shown: (value: number) => number, read: (value: number) => number, unit: string}} Scale of a field */
+
+/** @type {Scale} */
 const degrees = { shown: toDegrees, read: toRadians, unit: "deg" };
+/** @type {Scale} */
 const asItIs = { shown: (value) => value, read: (value) => value, unit: "" };
 
-/** Low and high; an empty one is no limit on that side. */
+/**
+ * Low and high; an empty one is no limit on that side.
+ * @param {string} text
+ * @param {string} testid
+ * @param {Scale} scale
+ */
 function endsLine(text, testid, scale) {
   const name = element("span", { class: "line-name" }, text);
+  /** @param {"low"|"high"} end */
   const field = (end) =>
     numberField(
       {
@@ -139,6 +169,7 @@ function endsLine(text, testid, scale) {
     name,
     element("span", { class: "pair" }, fields[0], "to", fields[1], element("span", { class: "unit" }, scale.unit)),
   );
+  /** @param {Ends} ends */
   const show = (ends) => ends.forEach((end, i) => showNumber(fields[i], end === null ? null : scale.shown(end), 3));
   const read = () => fields.map((each) => (each.value === "" ? null : scale.read(Number(each.value))));
   const problem = () => {
@@ -150,6 +181,7 @@ function endsLine(text, testid, scale) {
   return { whole, name, show, read, problem };
 }
 
+/** @param {string} text @param {string} testid */
 function vectorLine(text, testid) {
   const fields = ["x", "y", "z"].map((axis) =>
     numberField(
@@ -158,6 +190,7 @@ function vectorLine(text, testid) {
     ),
   );
   const whole = element("div", { class: "vector" }, element("span", { class: "line-name" }, text), ...fields);
+  /** @param {number[]} values */
   const show = (values) => values.forEach((value, i) => showNumber(fields[i], value, 4));
   const read = () => fields.map((each) => Number(each.value));
   const problem = () => {
@@ -167,19 +200,23 @@ function vectorLine(text, testid) {
   return { whole, show, read, problem };
 }
 
-/** One half-angle, two, or two pairs: all as two pairs. */
+/** One half-angle, two, or two pairs: all as two pairs. @param {number|number[]|number[][]} swing */
 function swingSides(swing) {
   const both = Array.isArray(swing) ? swing : [swing, swing];
   return both.map((side) => (Array.isArray(side) ? side : [-side, side]));
 }
 
-/** The coordinate axis that a bone is most along. */
+/** The coordinate axis that a bone is most along. @param {number[]} bone */
 function alongBone(bone) {
   const sizes = bone.map(Math.abs);
   return unit(sizes.indexOf(Math.max(...sizes)));
 }
 
-/** What a joint bends about if it is a hinge: across the plane in which its limb is bent, else across its bone. */
+/**
+ * What a joint bends about if it is a hinge: across the plane in which its limb is bent, else across its bone.
+ * @param {Joint} joint
+ * @param {Joint|null} parent
+ */
 function hingeAxis({ bone, A }, parent) {
   const sizes = bone.map(Math.abs);
   const across = unit(sizes.indexOf(Math.min(...sizes)));
@@ -193,6 +230,7 @@ function hingeAxis({ bone, A }, parent) {
   return most < 0 ? found : unit(most).map((value) => value * Math.sign(found[most]));
 }
 
+/** @param {number} i */
 function unit(i) {
   return [0, 1, 2].map((k) => (k === i ? 1 : 0));
 }

@@ -1,5 +1,11 @@
 /** The selected bone: its value, whether it is at its limit, its limit to edit, and its pin. */
 
+/**
+ * @import { Commands, Page } from "poise/commands/commands.js"
+ * @import { Form } from "poise/panels/limit_forms.js"
+ * @import { Answer, Joint, Limit, Message, State } from "poise/protocol/messages.ts"
+ */
+
 import { pinned } from "poise/commands/commands.js";
 import { boneSlider } from "poise/panels/bone_slider.js";
 import { limitForm, TYPES, typeOf } from "poise/panels/limit_forms.js";
@@ -12,12 +18,13 @@ const ANSWERED = 3000; // [ms] an error this soon after Apply is about it
 
 export class LimitsPanel {
   /**
-   * @param {import("poise/commands/commands.js").Page} page
-   * @param {Record<string, any>} commands
+   * @param {Page} page
+   * @param {Commands} commands
    */
   constructor(page, commands) {
     this.page = page;
     this.shown = ""; // what the form was filled with: it is not filled again while somebody types
+    /** @type {Form|null} */
     this.form = null;
     this.appliedAt = -Infinity;
     this.people = tick({ "data-testid": "anatomical" }, (on) => page.send({ do: "anatomical", on }));
@@ -92,12 +99,14 @@ export class LimitsPanel {
     this.showValue(this.page.store.get("answer"));
   }
 
+  /** @param {State["anatomical"]} of */
   showPeople({ on, why }) {
     this.people.checked = on;
     this.people.disabled = why !== null;
     this.peopleLine.title = why ?? "Joints without a limit get that of people: knees bend backward";
   }
 
+  /** @param {Joint} joint @param {Limit|null} limit */
   fill(joint, limit) {
     const types = TYPES[joint.kind] ?? [];
     this.limit.hidden = types.length === 0;
@@ -110,27 +119,31 @@ export class LimitsPanel {
     this.showForm(this.type.value, limit);
   }
 
+  /** @param {string} type @param {Limit|null} limit */
   showForm(type, limit) {
     const { joint } = this;
-    const { joints } = this.page.store.get("model").message;
-    this.form = type === "none" ? null : limitForm(type, joint, joints[joint.parent] ?? null);
+    const { joints } = this.page.store.need("model").message;
+    this.form = type === "none" || !joint ? null : limitForm(type, joint, joints[joint.parent] ?? null);
     this.form?.show(limit);
     this.place.replaceChildren(...(this.form ? [this.form.whole] : []));
     this.apply.disabled = !this.form && this.remove.disabled;
     this.error.hidden = true;
   }
 
+  /** @param {Answer|null} answer */
   showValue(answer) {
     const { joint } = this;
     if (!joint || !answer) return;
     const at = answer.views[0]?.at_limit.includes(joint.name) === true;
-    const own = answer.selected?.joint === joint.name ? standsAt(joint, answer.selected) : "";
+    const stand = answer.selected?.joint === joint.name ? answer.selected : null;
+    const own = stand ? standsAt(joint, stand) : "";
     const words = [own, at ? "at its limit" : ""].filter(Boolean).join(", ");
     this.value.textContent = words && answer.views.length > 1 ? `in view A ${words}` : words;
-    this.value.title = own ? `q: ${answer.selected.values.join(", ")}` : ""; // with all digits
+    this.value.title = stand && own ? `q: ${stand.values.join(", ")}` : ""; // with all digits
     this.value.classList.toggle("at-limit", at);
   }
 
+  /** @param {Event} event */
   submit(event) {
     event.preventDefault();
     const problem = this.form?.problem() ?? null;
@@ -138,23 +151,26 @@ export class LimitsPanel {
     else this.complain(problem);
   }
 
+  /** @param {any} limit */
   send(limit) {
     this.error.hidden = true;
     this.appliedAt = performance.now();
-    this.page.send({ do: "limit", joint: this.joint.name, limit });
+    this.page.send({ do: "limit", joint: this.joint?.name, limit });
   }
 
+  /** @param {Message} message */
   showError({ level, text }) {
     if (level === "error" && performance.now() - this.appliedAt < ANSWERED) this.complain(text);
   }
 
+  /** @param {string} text */
   complain(text) {
     this.error.textContent = text;
     this.error.hidden = false;
   }
 }
 
-/** What a joint stands at, in degrees or file units. */
+/** What a joint stands at, in degrees or file units. @param {Joint} joint @param {{values: number[]}} of */
 function standsAt(joint, { values }) {
   if (joint.kind === "hinge") return `at ${toDegrees(values[0]).toFixed(1)}°`;
   if (joint.kind === "slide") return `at ${short(values[0], 4)}`;

@@ -1,5 +1,10 @@
 /** Making a chain: root and tip, from lists or by clicking bones, and what it wants. */
 
+/**
+ * @import { Page } from "poise/commands/commands.js"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 import { shortener } from "poise/texts/names.js";
 import { element, setOptions } from "poise/widgets/element.js";
 import { line } from "poise/widgets/fields.js";
@@ -17,7 +22,7 @@ export const KINDS = [
 const AUTOMATIC = ""; // the value of the root that is found by itself
 
 /**
- * @param {import("poise/commands/commands.js").Page} page
+ * @param {Page} page
  * @returns {HTMLElement}
  */
 export function newChain(page) {
@@ -68,16 +73,24 @@ export function newChain(page) {
   );
 }
 
+/** @param {string} testid @param {string} label */
 function jointSelect(testid, label) {
   return element("select", { "data-testid": testid, "aria-label": label });
 }
 
-/** A list of joints with a button that takes the next bone that is clicked, here or in the view. */
+/**
+ * A list of joints with a button that takes the next bone that is clicked, here or in the view.
+ * @param {Store} store
+ * @param {HTMLSelectElement} select
+ * @param {string} what
+ */
 function withPick(store, select, what) {
+  /** @param {string} joint */
   const take = (joint) => {
     select.value = joint;
     select.dispatchEvent(new Event("change"));
   };
+  /** @param {Event} event */
   const toggle = (event) => {
     event.preventDefault(); // the label around it would open the list
     store.set("picking", store.get("picking")?.what === what ? null : { what, take });

@@ -1,9 +1,14 @@
 /** The joint tree with search; selecting here selects in the viewport, and the other way round. */
 
+/**
+ * @import { Joint, Model } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 import { Tree } from "poise/panels/tree.js";
 import { shortener } from "poise/texts/names.js";
 import { chainColour } from "poise/widgets/colours.js";
-import { element } from "poise/widgets/element.js";
+import { element, find } from "poise/widgets/element.js";
 import { icon } from "poise/widgets/icons.js";
 
 const INDENT = 11; // [px] a level
@@ -11,7 +16,7 @@ const KINDS = { ball: "ball joint", hinge: "hinge", slide: "slide", free: "free 
 
 export class Outliner {
   /**
-   * @param {import("poise/state/store.js").Store} store
+   * @param {Store} store
    * @param {{select: (joint: string|null) => void}} commands
    */
   constructor(store, commands) {
@@ -21,7 +26,12 @@ export class Outliner {
     this.tree = null;
     /** @type {HTMLElement[]} one per joint */
     this.rows = [];
+    /** @type {Set<string>} names of joints */
     this.folded = new Set();
+    /** @type {Int32Array} one per joint; -1: not seen */
+    this.depths = new Int32Array();
+    /** @type {Int32Array} */
+    this.parents = new Int32Array();
     this.marked = ""; // what the marks were drawn from
     this.height = 0; // [px] of the list, as it was laid out last
     this.search = element("input", {
@@ -37,6 +47,8 @@ export class Outliner {
       "data-testid": "outliner-helpers",
       onchange: () => this.refresh(),
     });
+    const title = "Also nodes that are no bones: meshes, armatures, helpers";
+    this.all = element("label", { class: "check", title }, this.helpers, "all");
     this.list = element("div", {
       class: "tree",
       role: "tree",
@@ -50,17 +62,7 @@ export class Outliner {
     this.whole = element(
       "div",
       { class: "outliner" },
-      element(
-        "div",
-        { class: "outliner-top" },
-        this.search,
-        element(
-          "label",
-          { class: "check", title: "Also nodes that are no bones: meshes, armatures, helpers" },
-          this.helpers,
-          "all",
-        ),
-      ),
+      element("div", { class: "outliner-top" }, this.search, this.all),
       this.none,
       this.list,
     );
@@ -70,11 +72,12 @@ export class Outliner {
     store.on(["state", "answer"], () => this.mark());
   }
 
+  /** @param {Model} model */
   build(model) {
     this.tree = new Tree(model.joints);
     this.folded.clear();
     this.search.value = "";
-    this.helpers.closest("label").hidden = model.joints.every((joint) => joint.shown);
+    this.all.hidden = model.joints.every((joint) => joint.shown);
     const short = shortener(model.joints);
     this.rows = model.joints.map((joint, i) => row(joint, i, short(joint.name)));
     this.list.replaceChildren(...this.tree.order.map((i) => this.rows[i]));
@@ -98,11 +101,12 @@ export class Outliner {
       line.setAttribute("aria-level", String(depths[i] + 1));
       line.classList.toggle("leaf", leaf[i]);
       if (leaf[i]) line.removeAttribute("aria-expanded");
-      else line.setAttribute("aria-expanded", String(query !== "" || !this.folded.has(line.dataset.joint)));
+      else line.setAttribute("aria-expanded", String(query !== "" || !this.folded.has(line.dataset.joint ?? "")));
     });
     this.none.hidden = depths.some((depth) => depth >= 0);
   }
 
+  /** @param {string|null} name */
   choose(name) {
     const before = this.list.querySelector(".selected");
     before?.classList.remove("selected");
@@ -123,16 +127,17 @@ export class Outliner {
   resize() {
     const { list, height } = this;
     this.height = list.clientHeight;
-    const chosen = list.querySelector(".selected");
+    const chosen = find(".selected", list);
     const top = chosen ? chosen.offsetTop - list.scrollTop : -1;
-    if (top >= 0 && top < height) chosen.scrollIntoView({ block: "nearest" });
+    if (top >= 0 && top < height) chosen?.scrollIntoView({ block: "nearest" });
   }
 
+  /** @param {string|null} name */
   index(name) {
     return name === null ? -1 : (this.tree?.joints.findIndex((joint) => joint.name === name) ?? -1);
   }
 
-  /** Unfold what is above, so that a bone that was clicked in the view is seen here. */
+  /** Unfold what is above, so that a bone that was clicked in the view is seen here. @param {number} i */
   reveal(i) {
     let changed = false;
     const { joints } = /** @type {Tree} */ (this.tree);
@@ -142,28 +147,33 @@ export class Outliner {
     if (changed) this.refresh();
   }
 
-  click(event) {
-    const line = event.target.closest(".joint");
-    if (!line) return;
-    if (event.target.closest(".fold") && !line.classList.contains("leaf")) this.fold(line.dataset.joint);
-    else this.commands.select(line.dataset.joint);
+  /** @param {MouseEvent} event */
+  click({ target }) {
+    const line = target instanceof Element ? target.closest(".joint") : null;
+    if (!(line instanceof HTMLElement)) return;
+    const { joint = "" } = line.dataset;
+    if (target instanceof Element && target.closest(".fold") && !line.classList.contains("leaf")) this.fold(joint);
+    else this.commands.select(joint);
   }
 
+  /** @param {string} name @param {boolean} [closed] */
   fold(name, closed = !this.folded.has(name)) {
     if (closed) this.folded.add(name);
     else this.folded.delete(name);
     this.refresh();
   }
 
-  /** Arrow keys as every tree has them. */
+  /** Arrow keys as every tree has them. @param {KeyboardEvent} event */
   walk(event) {
     const seen = this.tree?.order.filter((i) => this.depths[i] >= 0) ?? [];
     if (!seen.length) return;
     const { joints } = /** @type {Tree} */ (this.tree);
     const now = this.index(this.store.get("selected"));
     const at = seen.indexOf(now);
+    /** @param {number} i */
     const go = (i) => this.commands.select(joints[i].name);
     const open = at >= 0 && this.rows[now].getAttribute("aria-expanded");
+    /** @type {Record<string, () => void>} */
     const keys = {
       ArrowDown: () => go(seen[Math.min(at + 1, seen.length - 1)]),
       ArrowUp: () => go(seen[Math.max(at - 1, 0)]),
@@ -215,6 +225,7 @@ export class Outliner {
   }
 }
 
+/** @param {Joint} joint @param {number} i @param {string} short */
 function row(joint, i, short) {
   return element(
     "div",

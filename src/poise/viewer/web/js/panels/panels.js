@@ -1,5 +1,7 @@
 /** Where each panel stands on the page. */
 
+/** @import { Page } from "poise/commands/commands.js" */
+
 import { hint } from "poise/notices/hint.js";
 import { chainsPanel } from "poise/panels/chains.js";
 import { Chart } from "poise/panels/chart.js";
@@ -15,7 +17,7 @@ import { fillTimeline } from "poise/timeline/timeline.js";
 import { element } from "poise/widgets/element.js";
 
 /**
- * @param {any} page
+ * @param {Page} page
  * @param {(id: string) => HTMLElement} at the places of index.html
  */
 export function fillPanels(page, at) {
@@ -43,7 +45,7 @@ export function fillPanels(page, at) {
   keepSidesClosed(store);
 }
 
-/** A panel that its title folds. */
+/** A panel that its title folds. @param {string} title @param {string} name @param {HTMLElement} body */
 function panel(title, name, body) {
   return element(
     "details",

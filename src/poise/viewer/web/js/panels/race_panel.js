@@ -1,10 +1,15 @@
 /** How the methods of a race do, in the columns of `poise compare`: times, iterations, smoothness along the drag. */
 
+/**
+ * @import { RaceRow } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 import { VIEW_LETTERS } from "poise/widgets/colours.js";
 import { element } from "poise/widgets/element.js";
 
 /**
- * @param {import("poise/state/store.js").Store} store
+ * @param {Store} store
  * @returns {HTMLElement}
  */
 export function racePanel(store) {
@@ -33,7 +38,7 @@ export function racePanel(store) {
   return element("div", {}, scroll, words);
 }
 
-/** A column for each method: its letter, which is that of its view. */
+/** A column for each method: its letter, which is that of its view. @param {RaceRow[]} rows @param {string[]} methods */
 function head(rows, methods) {
   const cells = rows.map(({ refused }, view) => {
     const letter = VIEW_LETTERS[view];
@@ -45,6 +50,7 @@ function head(rows, methods) {
   return element("thead", {}, element("tr", {}, element("td", {}), ...cells));
 }
 
+/** @param {{title: string, text: string}} column @param {number} i @param {RaceRow[]} rows */
 function line({ title, text }, i, rows) {
   const cells = rows.map(({ values }) => element("td", {}, values[i]));
   return element("tr", {}, element("th", { scope: "row", title: text }, title), ...cells);

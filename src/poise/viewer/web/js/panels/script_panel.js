@@ -1,17 +1,29 @@
 /** Sliders, buttons and texts that a script has put on the page. */
 
+/**
+ * @import { Page } from "poise/commands/commands.js"
+ * @import { Control, Phase } from "poise/protocol/messages.ts"
+ */
+
+/**
+ * @typedef {{key: string, whole: HTMLElement, show: (value: any) => void}} Made
+ *
+ * @typedef {(value: number|string|null, phase?: Phase) => void} Use
+ */
+
 import { short } from "poise/texts/figures.js";
 import { element } from "poise/widgets/element.js";
 import { line } from "poise/widgets/fields.js";
 
 /**
- * @param {any} page
+ * @param {Page} page
  * @returns {HTMLElement}
  */
 export function scriptPanel(page) {
   const { store } = page;
   const whole = element("div", { class: "script" });
-  let made = []; // {key, whole, show}
+  /** @type {Made[]} */
+  let made = [];
   store.on("state", ({ controls }) => {
     const keys = controls.map(({ kind, name, low, high }) => JSON.stringify([kind, name, low, high]));
     if (keys.join() !== made.map(({ key }) => key).join()) {
@@ -25,15 +37,19 @@ export function scriptPanel(page) {
   return whole;
 }
 
+/** @param {Page} page @param {Control} control @param {string} key */
 function makeControl({ send }, control, key) {
   const { kind, name } = control;
+  /** @param {number|string|null} value @param {Phase} [phase] */
   const use = (value, phase = "end") => send({ do: "control", name, value, phase });
   const { field, whole, show } = { slider: sliderOf, button: buttonOf, text: textOf }[kind](control, use);
   field.dataset.testid = `control-${name}`;
   return { key, whole, show };
 }
 
+/** @param {Control} control @param {Use} use */
 function sliderOf({ name, low, high }, use) {
+  /** @type {Phase} */
   let phase = "start";
   const value = element("output", { class: "unit" });
   const tell = () => (value.textContent = short(Number(field.value), 4));
@@ -52,6 +68,7 @@ function sliderOf({ name, low, high }, use) {
       phase = "start";
     },
   });
+  /** @param {any} told */
   const show = (told) => {
     if (phase === "start") field.value = String(told); // a hand that moves it knows better
     tell();
@@ -59,15 +76,18 @@ function sliderOf({ name, low, high }, use) {
   return { field, whole: line(name, element("span", { class: "pair" }, field, value)), show };
 }
 
+/** @param {Control} control @param {Use} use */
 function buttonOf({ name }, use) {
   const field = element("button", { type: "button", onclick: () => use(null) }, name);
   return { field, whole: field, show: () => {} };
 }
 
+/** @param {Control} control @param {Use} use */
 function textOf({ name }, use) {
   const field = element("input", { type: "text", maxlength: 400, autocomplete: "off" });
   field.addEventListener("change", () => use(field.value));
   field.addEventListener("keydown", (event) => event.key === "Enter" && field.blur());
+  /** @param {any} told */
   const show = (told) => {
     if (document.activeElement !== field) field.value = told;
     field.title = told;

@@ -1,8 +1,14 @@
 /** What the viewport draws: one switch each, and how much of the skin is seen. */
 
+/**
+ * @import { Store } from "poise/state/store.js"
+ * @import { Show } from "poise/state/topics.ts"
+ */
+
 import { element } from "poise/widgets/element.js";
 import { menu } from "poise/widgets/menu.js";
 
+/** @type {[keyof Show, string][]} */
 const THINGS = [
   ["bones", "Bones"],
   ["skin", "Skin and meshes"],
@@ -18,8 +24,8 @@ const THINGS = [
 ];
 
 /**
- * @param {import("poise/state/store.js").Store} store
- * @param {{show: (what: string, value: any) => void}} commands
+ * @param {Store} store
+ * @param {{show: (what: keyof Show, value: any) => void}} commands
  * @param {string[]} [leave] things that this page cannot show
  * @returns {HTMLElement}
  */
@@ -30,16 +36,23 @@ export function showMenu(store, commands, leave = []) {
   return menu({ text: "Show", title: "What is drawn", testid: "show-menu", drawing: "eye" }, list);
 }
 
+/**
+ * @param {Store} store
+ * @param {{show: (what: keyof Show, value: any) => void}} commands
+ * @param {keyof Show} what
+ * @param {string} text
+ */
 function box(store, commands, what, text) {
   const input = element("input", {
     type: "checkbox",
     "data-testid": `show-${what}`,
     onchange: () => commands.show(what, input.checked),
   });
-  store.on("show", (show) => (input.checked = show[what]));
+  store.on("show", (show) => (input.checked = Boolean(show[what])));
   return element("label", { class: "check" }, input, text);
 }
 
+/** @param {Store} store @param {{show: (what: keyof Show, value: any) => void}} commands */
 function opacity(store, commands) {
   const slider = element("input", {
     type: "range",
@@ -50,7 +63,7 @@ function opacity(store, commands) {
     oninput: () => commands.show("skinOpacity", Number(slider.value)),
   });
   store.on("show", (show) => {
-    slider.value = show.skinOpacity;
+    slider.value = String(show.skinOpacity);
     slider.disabled = !show.skin;
   });
   return element("label", { class: "check slider" }, "Skin opacity", slider);

@@ -1,5 +1,7 @@
 /** The two sides: their widths, which are dragged at the edge, and how they open over the view of a narrow window. */
 
+/** @import { Store } from "poise/state/store.js" */
+
 import { element } from "poise/widgets/element.js";
 import { toolButton } from "poise/widgets/tool_button.js";
 
@@ -7,12 +9,13 @@ const LEAST = 180; // [px]
 const MOST = 0.45; // of the window
 const STEP = 16; // [px] with the keys
 const NARROW = "(max-width: 759px)"; // as in the style sheet
+/** @type {("left"|"right")[]} */
 const SIDES = ["left", "right"];
 
 /**
  * A button that opens and closes a side; in a narrow window the sides lie over the view and start closed.
  *
- * @param {import("poise/state/store.js").Store} store
+ * @param {Store} store
  * @param {"left"|"right"} side
  * @param {string} what is in it
  * @returns {HTMLButtonElement}
@@ -27,15 +30,18 @@ export function drawer(store, side, what) {
   return button;
 }
 
+/** @param {"left"|"right"} side */
 function isOpen(side) {
   const { classList } = document.body;
   return matchMedia(NARROW).matches ? classList.contains(`open-${side}`) : !classList.contains(`closed-${side}`);
 }
 
+/** @param {HTMLElement} button @param {"left"|"right"} side */
 function say(button, side) {
   button.setAttribute("aria-expanded", String(isOpen(side)));
 }
 
+/** @param {Store} store @param {"left"|"right"} side */
 function toggle(store, side) {
   if (!matchMedia(NARROW).matches) {
     store.set("closed", { ...store.get("closed"), [side]: isOpen(side) });
@@ -46,7 +52,7 @@ function toggle(store, side) {
   if (open) document.body.classList.add(`open-${side}`);
 }
 
-/** Sides are as they were left. @param {import("poise/state/store.js").Store} store */
+/** Sides are as they were left. @param {Store} store */
 export function keepSidesClosed(store) {
   store.on("closed", (closed) => {
     for (const side of SIDES) document.body.classList.toggle(`closed-${side}`, closed[side] === true);
@@ -74,7 +80,7 @@ export function closeDrawersBeside() {
 /**
  * The edges of the sides, to drag.
  *
- * @param {import("poise/state/store.js").Store} store
+ * @param {Store} store
  * @returns {HTMLElement[]}
  */
 export function edges(store) {
@@ -87,8 +93,10 @@ export function edges(store) {
   return SIDES.map((side) => edge(store, side));
 }
 
+/** @param {Store} store @param {"left"|"right"} side */
 function edge(store, side) {
   const panel = /** @type {HTMLElement} */ (document.getElementById(side));
+  /** @param {number} width */
   const set = (width) => {
     const within = Math.round(Math.min(Math.max(width, LEAST), MOST * innerWidth));
     store.set("sides", { ...store.get("sides"), [side]: within });
@@ -98,13 +106,16 @@ function edge(store, side) {
     bar.setAttribute("aria-valuemax", String(Math.round(MOST * innerWidth)));
   };
   new ResizeObserver(tell).observe(panel);
+  /** @param {number} x */
   const fromEdge = (x) => (side === "left" ? x : innerWidth - x);
+  /** @param {KeyboardEvent} event */
   const walk = (event) => {
-    const step = { ArrowLeft: -STEP, ArrowRight: STEP }[event.key];
+    const step = event.key === "ArrowLeft" ? -STEP : event.key === "ArrowRight" ? STEP : 0;
     if (!step) return;
     event.preventDefault(); // no frame of the clip is meant
     set(panel.offsetWidth + (side === "left" ? step : -step));
   };
+  /** @type {HTMLElement} */
   const bar = element("div", {
     class: `edge edge-${side}`,
     role: "separator",
@@ -117,8 +128,8 @@ function edge(store, side) {
     "aria-valuemax": LEAST,
     "aria-label": `Width of the ${side} side`,
     "data-testid": `edge-${side}`,
-    onpointerdown: (event) => event.target.setPointerCapture(event.pointerId),
-    onpointermove: (event) => event.target.hasPointerCapture(event.pointerId) && set(fromEdge(event.clientX)),
+    onpointerdown: ({ pointerId }) => bar.setPointerCapture(pointerId),
+    onpointermove: (event) => bar.hasPointerCapture(event.pointerId) && set(fromEdge(event.clientX)),
     ondblclick: () => store.set("sides", { ...store.get("sides"), [side]: null }),
     onkeydown: walk,
   });

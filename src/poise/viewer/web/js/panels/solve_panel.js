@@ -1,14 +1,29 @@
 /** What a page that solves says and asks: the answer in a line, method and limits, and the curve of errors. */
 
+/** @import { Store } from "poise/state/store.js" */
+
 import { Chart } from "poise/panels/chart.js";
 import { VIEW_COLOURS } from "poise/widgets/colours.js";
 import { element, setOptions } from "poise/widgets/element.js";
 
 const LOW_ITERATIONS = 1;
 
+/**
+ * @typedef {object} Poser what the panel needs to know of what is solved
+ * @property {{value: string, text: string, refusal?: string}[]} methods
+ * @property {string} method
+ * @property {{value: string, text: string}[]} modes
+ * @property {string} mode
+ * @property {boolean} [restPull]
+ * @property {boolean} [compares]
+ * @property {string} [note]
+ * @property {string} hint what to try
+ * @property {(frame: number) => void} adoptFrame start at a frame of the clip
+ */
+
 export class SolvePanel {
   /**
-   * @param {import("poise/state/store.js").Store} store
+   * @param {Store} store
    * @param {{setMethod: (name: string) => void, setMode: (name: string) => void, setRest: (on: boolean) => void,
    *   setCompares: (on: boolean) => void,   reset: () => void}} commands
    */
@@ -16,6 +31,7 @@ export class SolvePanel {
     this.outcome = element("output", { class: "solve-outcome", role: "status", "data-testid": "outcome" });
     this.method = choice("Method", "method", (value) => commands.setMethod(value));
     this.mode = choice("Limits", "limits", (value) => commands.setMode(value));
+    /** @type {HTMLInputElement} */
     this.rest = element("input", {
       type: "checkbox",
       checked: true,
@@ -23,6 +39,7 @@ export class SolvePanel {
       onchange: () => commands.setRest(this.rest.checked),
     });
     this.restLine = element("label", { class: "check" }, this.rest, "Prefer the start pose");
+    /** @type {HTMLInputElement} */
     this.compares = element("input", {
       type: "checkbox",
       "data-testid": "compare",
@@ -30,7 +47,8 @@ export class SolvePanel {
     });
     this.compareLine = element("label", { class: "check" }, this.compares, "Compare all methods from the same pose");
     this.table = element("table", { class: "compared", "data-testid": "compared", hidden: true });
-    this.chart = new Chart(store, () => {}); // curves cost nothing here: there is nobody to tell
+    this.chart = new Chart(store, () => false); // curves cost nothing here: there is nobody to tell
+    this.hint = "";
     this.note = element("p", { class: "hint", "data-testid": "note" });
     const reset = element(
       "button",
@@ -55,7 +73,7 @@ export class SolvePanel {
     this.whole = element("section", { class: "solve", "aria-label": "Solve" }, this.outcome, more);
   }
 
-  /** @param {any} poser what is solved */
+  /** @param {Poser} poser what is solved */
   fill(poser) {
     setOptions(
       this.method.select,
@@ -89,7 +107,7 @@ export class SolvePanel {
    */
   compare(answers, metres) {
     this.table.hidden = !answers.length;
-    const cell = (text) => element("td", {}, text);
+    const cell = (/** @type {string} */ text) => element("td", {}, text);
     const rows = answers.map(({ title, iterations, milliseconds, left }, i) => {
       const dot = element("span", { class: "compared-dot" });
       dot.style.background = VIEW_COLOURS[i];
@@ -107,12 +125,13 @@ export class SolvePanel {
   }
 }
 
+/** @param {string} title @param {string} testid @param {(value: string) => void} act */
 function choice(title, testid, act) {
   const select = element("select", { "data-testid": testid, onchange: () => act(select.value) });
   return { select, line: element("label", { class: "line" }, element("span", { class: "line-name" }, title), select) };
 }
 
-/** A length in millimetres where the unit of the file is known. */
+/** A length in millimetres where the unit of the file is known. @param {number} length @param {number|null} metres */
 function format(length, metres) {
   if (metres === null) return length.toPrecision(2);
   const millimetres = 1000 * metres * length;

@@ -1,5 +1,7 @@
 /** Fields for the options of a solver, made from what the solver itself says that it takes. */
 
+/** @import { SolverOption } from "poise/protocol/messages.ts" */
+
 import { element, setOptions } from "poise/widgets/element.js";
 import { numberField, showNumber } from "poise/widgets/fields.js";
 
@@ -8,13 +10,9 @@ const FIRST = ["iterations", "restarts", "tolerance"];
 const DEFAULT = ""; // the choice that leaves an option to the solver
 
 /**
- * @typedef {object} Option
- * @property {string} name
- * @property {"integer"|"number"|"truth"|"choice"|"text"} type
- * @property {string[]|null} [choices]
- * @property {boolean} nullable
- * @property {any} default
- * @property {string} text
+ * @typedef {(value: any) => void} Take
+ *
+ * @typedef {{field: HTMLElement, show: Take}} Field
  */
 
 export class SolverOptions {
@@ -33,7 +31,7 @@ export class SolverOptions {
 
   /**
    * @param {string} solver
-   * @param {Option[]} options
+   * @param {SolverOption[]} options
    * @param {Record<string, any>} values that are not the defaults
    */
   show(solver, options, values) {
@@ -46,6 +44,7 @@ export class SolverOptions {
     for (const option of options) this.shows.get(option.name)?.(values[option.name] ?? option.default);
   }
 
+  /** @param {SolverOption} option */
   row(option) {
     const { field, show } = this.field(option);
     this.shows.set(option.name, show);
@@ -54,8 +53,10 @@ export class SolverOptions {
     return element("label", { class: "line", title }, name, field);
   }
 
+  /** @param {SolverOption} option @returns {Field} */
   field(option) {
     const attributes = { "data-testid": `option-${this.letter}-${option.name}`, "aria-label": option.name };
+    /** @param {any} value */
     const send = (value) => this.change(option.name, value);
     if (option.type === "truth") return truthField(attributes, send);
     if (option.type === "choice") return choiceField(attributes, option, send);
@@ -70,11 +71,13 @@ export class SolverOptions {
   }
 }
 
+/** @param {Record<string, unknown>} attributes @param {Take} send @returns {Field} */
 function truthField(attributes, send) {
   const field = element("input", { type: "checkbox", ...attributes, onchange: () => send(field.checked) });
   return { field, show: (value) => (field.checked = value === true) };
 }
 
+/** @param {Record<string, unknown>} attributes @param {SolverOption} option @param {Take} send @returns {Field} */
 function choiceField(attributes, option, send) {
   const choose = () => send(field.value === DEFAULT ? null : field.value);
   const field = element("select", { ...attributes, onchange: choose });
@@ -83,7 +86,12 @@ function choiceField(attributes, option, send) {
   return { field, show: (value) => (field.value = value ?? DEFAULT) };
 }
 
-/** Names, lists of numbers, and numbers that may also be "none" or "inf": as on the command line. */
+/**
+ * Names, lists of numbers, and numbers that may also be "none" or "inf": as on the command line.
+ * @param {Record<string, unknown>} attributes
+ * @param {Take} send
+ * @returns {Field}
+ */
 function textField(attributes, send) {
   const field = element("input", {
     type: "text",
@@ -94,13 +102,16 @@ function textField(attributes, send) {
     onchange: () => send(field.value.trim() || null),
   });
   field.addEventListener("keydown", (event) => event.key === "Enter" && field.blur());
+  /** @param {any} value */
   const show = (value) => {
     if (document.activeElement !== field) field.value = value === null ? "" : String(value);
   };
   return { field, show };
 }
 
+/** @param {SolverOption} a @param {SolverOption} b */
 function byWeight(a, b) {
+  /** @param {SolverOption} option */
   const place = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
   return place(a) - place(b);
 }

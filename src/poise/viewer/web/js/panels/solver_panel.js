@@ -1,5 +1,10 @@
 /** How the targets are solved for: the method of each view, what of the limits counts, how it runs. */
 
+/**
+ * @import { Commands, Page } from "poise/commands/commands.js"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 import { SolverOptions } from "poise/panels/solver_options.js";
 import { VIEW_LETTERS } from "poise/widgets/colours.js";
 import { element, setOptions } from "poise/widgets/element.js";
@@ -28,8 +33,8 @@ const STARTS = [
 ];
 
 /**
- * @param {import("poise/commands/commands.js").Page} page
- * @param {Record<string, any>} commands
+ * @param {Page} page
+ * @param {Commands} commands
  * @returns {HTMLElement}
  */
 export function solverPanel(page, commands) {
@@ -40,7 +45,8 @@ export function solverPanel(page, commands) {
     send({ do: "tolerance", value }),
   );
   const freeRoot = tick({ "data-testid": "free-root" }, (on) => send({ do: "free_root", on }));
-  const choose = (what) => (value) => send({ do: what, value });
+  /** @param {"mode"|"run"|"from"} what */
+  const choose = (what) => (/** @type {string} */ value) => send({ do: what, value });
   const mode = segments("What of the limits counts", MODES, choose("mode"));
   const run = segments("How it runs", RUNS, choose("run"));
   const from = segments("Where each solve starts", STARTS, choose("from"));
@@ -83,12 +89,12 @@ export function solverPanel(page, commands) {
   return element("div", {}, driven, body);
 }
 
-/** One view more, one fewer: each has a method of its own. */
+/** One view more, one fewer: each has a method of its own. @param {Page} page @param {Commands} commands */
 function methodCount({ store }, commands) {
-  const change = (step) => () => commands.countViews((store.get("state")?.views ?? 1) + step);
+  const change = (/** @type {number} */ step) => () => commands.countViews((store.get("state")?.views ?? 1) + step);
   const fewer = button("views-fewer", "less", "Fewer", "The last view goes", change(-1));
   const more = button("views-more", "add", "More", "One more view, with another method", change(1));
-  const show = (views) => {
+  const show = (/** @type {number} */ views) => {
     fewer.disabled = views <= 1;
     more.disabled = views >= VIEW_LETTERS.length;
   };
@@ -102,11 +108,18 @@ function methodCount({ store }, commands) {
   return { whole: element("div", { class: "buttons" }, more, fewer, race), show };
 }
 
+/**
+ * @param {string} testid
+ * @param {string} drawing
+ * @param {string} text
+ * @param {string} title
+ * @param {() => void} act
+ */
 function button(testid, drawing, text, title, act) {
   return element("button", { type: "button", "data-testid": testid, title, onclick: act }, icon(drawing), text);
 }
 
-/** What is set less often; whether it is folded is kept. */
+/** What is set less often; whether it is folded is kept. @param {Store} store @param {...HTMLElement} lines */
 function folded(store, ...lines) {
   const whole = element(
     "details",
@@ -119,7 +132,7 @@ function folded(store, ...lines) {
   return whole;
 }
 
-/** Why some methods are greyed: lists show no titles everywhere. */
+/** Why some methods are greyed: lists show no titles everywhere. @param {Store} store */
 function refusedMethods(store) {
   const title = element("summary", {});
   const list = element("ul", {});
@@ -134,7 +147,7 @@ function refusedMethods(store) {
   return whole;
 }
 
-/** The method of one view, and its options. */
+/** The method of one view, and its options. @param {Page} page @param {number} view */
 function method({ store, send }, view) {
   const letter = VIEW_LETTERS[view].toLowerCase();
   const select = element("select", {

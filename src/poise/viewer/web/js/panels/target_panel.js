@@ -1,5 +1,11 @@
 /** The active chain: its target in numbers, the joint it starts at, and which axis of its tip is meant. */
 
+/**
+ * @import { Page } from "poise/commands/commands.js"
+ * @import { Chain, Dragged } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 import { lengthUnit, places, toDegrees, toRadians } from "poise/texts/figures.js";
 import { shortener } from "poise/texts/names.js";
 import { chainColour } from "poise/widgets/colours.js";
@@ -13,19 +19,22 @@ const WORLD = ""; // and of a target that is relative to no joint
 const RELATIVE = new Set(["position", "place", "direction"]); // kinds of chains that can be
 
 /**
- * @param {import("poise/commands/commands.js").Page} page
+ * @param {Page} page
  * @returns {HTMLElement}
  */
 export function targetPanel(page) {
   const { store, drags } = page;
   const active = () => store.get("state")?.chains.find((chain) => chain.id === store.get("active")) ?? null;
-  const change = (what) => active() && page.send({ do: "chain_change", chain: active().id, ...what });
-  const place = (what) => active() && drags.place({ do: "target", chain: active().id, ...what });
+  /** @param {Record<string, unknown>} what */
+  const change = (what) => active() && page.send({ do: "chain_change", chain: active()?.id, ...what });
+  /** @param {Record<string, unknown>} what */
+  const place = (what) => active() && drags.place({ do: "target", chain: active()?.id, ...what });
   const name = element("p", { class: "target-name" });
   const position = vector("Position", "position", (value) => place({ position: value }));
   const direction = vector("Direction", "direction", (value) => place({ direction: value }));
   const rotation = vector("Rotation", "rotation", (value) => place({ rotation: quaternion(value) }));
-  const putPole = (position) => active() && drags.place({ do: "pole", chain: active().id, position });
+  /** @param {number[]} position */
+  const putPole = (position) => active() && drags.place({ do: "pole", chain: active()?.id, position });
   const pole = vector("Pole", "pole", putPole);
   const axis = vector("Tip axis", "axis", (value) => change({ axis: value }), "Which axis of the tip is meant");
   const root = rootChoice(store, (value) => change({ root: value }));
@@ -40,6 +49,7 @@ export function targetPanel(page) {
     if (chain) for (const row of [root, frame, follow]) row.show(chain);
     showNumbers(chain);
   };
+  /** @param {Chain|null} chain */
   const showNumbers = (chain) => {
     if (!chain) return;
     const model = store.get("model")?.message;
@@ -61,19 +71,24 @@ export function targetPanel(page) {
   return whole;
 }
 
-/** A chain with what is dragged of it where it is now. */
-function moved(chain, { what, position, rotation, direction }) {
-  if (what === "pole") return { ...chain, pole: position };
-  return { ...chain, position, rotation, direction: direction ?? chain.direction };
+/** A chain with what is dragged of it where it is now. @param {Chain} chain @param {Dragged} drag @returns {Chain} */
+function moved(chain, { what, position, rotation = chain.rotation, direction = chain.direction }) {
+  if (!position) return chain;
+  return what === "pole" ? { ...chain, pole: position } : { ...chain, position, rotation, direction };
 }
 
-/** The first joint that may move: one of those above the tip. */
+/**
+ * The first joint that may move: one of those above the tip.
+ * @param {Store} store
+ * @param {(value: string|null) => void} change
+ */
 function rootChoice(store, change) {
   const select = element("select", {
     "data-testid": "target-root",
     "aria-label": "Root",
     onchange: () => change(select.value || null),
   });
+  /** @param {Chain} chain */
   const show = (chain) => {
     const joints = store.get("model")?.message.joints ?? [];
     const short = shortener(joints);
@@ -90,13 +105,18 @@ function rootChoice(store, change) {
   return { whole: line("Root", select, "The first joint of the chain that may move"), show };
 }
 
-/** The joint in whose moving frame the target is. */
+/**
+ * The joint in whose moving frame the target is.
+ * @param {Store} store
+ * @param {(value: string|null) => void} change
+ */
 function frameChoice(store, change) {
   const select = element("select", {
     "data-testid": "target-relative",
     "aria-label": "Relative to",
     onchange: () => change(select.value || null),
   });
+  /** @param {Chain} chain */
   const show = (chain) => {
     whole.hidden = !RELATIVE.has(chain.kind);
     const joints = store.get("model")?.message.joints ?? [];
@@ -114,10 +134,11 @@ function frameChoice(store, change) {
   return { whole, show };
 }
 
-/** Whether the other side of a relative target stays still. */
+/** Whether the other side of a relative target stays still. @param {(value: boolean) => void} change */
 function followBox(change) {
   const box = tick({ "data-testid": "target-follow" }, change);
   const whole = line("Follow", box, "Only this side moves; the joint that the target is relative to stays still");
+  /** @param {Chain} chain */
   const show = (chain) => {
     whole.hidden = !chain.relative_to;
     box.checked = chain.follow;
@@ -125,9 +146,10 @@ function followBox(change) {
   return { whole, show };
 }
 
+/** @param {Store} store @param {Chain|null} chain */
 function title(store, chain) {
   if (!chain) return [store.get("state")?.scope === "body" ? "Nothing is pulled." : "No chain: add one on the left."];
-  const index = store.get("state").chains.indexOf(chain);
+  const index = store.need("state").chains.indexOf(chain);
   const dot = element("span", { class: "chain-dot" });
   dot.style.backgroundColor = chainColour(index);
   const short = shortener(store.get("model")?.message.joints ?? []);
@@ -135,18 +157,25 @@ function title(store, chain) {
   return [dot, short(chain.id), tip];
 }
 
-/** Three numbers in a row; any of them changed sends all three. */
+/**
+ * Three numbers in a row; any of them changed sends all three.
+ * @param {string} text
+ * @param {string} testid
+ * @param {(value: number[]) => void} change
+ * @param {string} [title]
+ */
 function vector(text, testid, change, title = "") {
   const unit = element("span", { class: "unit" });
   let shown = [0, 0, 0];
   const fields = AXES.map((axis, i) =>
     numberField(
       { required: true, "data-testid": `target-${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis },
-      (value) => change(shown.map((old, j) => (i === j ? value : old))),
+      (value) => change(shown.map((old, j) => (i === j ? (value ?? old) : old))),
     ),
   );
   const name = element("span", { class: "line-name", title }, text, " ", unit);
   const whole = element("div", { class: "vector" }, name, ...fields);
+  /** @param {number[]} values @param {string} unitText @param {number} [digits] */
   const show = (values, unitText, digits = 4) => {
     shown = values;
     unit.textContent = unitText;
@@ -158,12 +187,13 @@ function vector(text, testid, change, title = "") {
   return { whole, show };
 }
 
-/** w x y z to degrees about x, y, z (turned axes), and back. */
+/** w x y z to degrees about x, y, z (turned axes), and back. @param {number[]} numbers */
 function angles([w, x, y, z]) {
   const euler = new Euler().setFromQuaternion(new Quaternion(x, y, z, w), "XYZ");
   return [euler.x, euler.y, euler.z].map(toDegrees);
 }
 
+/** @param {number[]} degrees */
 function quaternion(degrees) {
   const [x, y, z] = degrees.map(toRadians);
   const turn = new Quaternion().setFromEuler(new Euler(x, y, z, "XYZ"));

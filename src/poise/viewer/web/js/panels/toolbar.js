@@ -1,5 +1,11 @@
 /** The row of tools at the top. */
 
+/**
+ * @import { Commands, Page } from "poise/commands/commands.js"
+ * @import { Send } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 import { boneMoves, NO_TURN } from "poise/commands/commands.js";
 import { openMenu } from "poise/files/opening.js";
 import { busyIndicator } from "poise/notices/messages.js";
@@ -12,7 +18,7 @@ import { retitle, themeButton, toolButton } from "poise/widgets/tool_button.js";
 const UNSAVED = "\u2022 "; // before the name of what has changes that no file has
 const TURN = "Turn the target (E)";
 
-/** What each way to save is for. */
+/** What each way to save is for. @type {Record<string, [string, string]>} */
 const FORMATS = {
   glb: ["GLB", "the posed rig with its mesh"],
   gltf: ["glTF", "the same as text, in one file"],
@@ -26,8 +32,8 @@ const FORMATS = {
 
 /**
  * @param {HTMLElement} place
- * @param {import("poise/commands/commands.js").Page} page
- * @param {Record<string, any>} commands
+ * @param {Page} page
+ * @param {Commands} commands
  */
 export function fillToolbar(place, page, commands) {
   const { store } = page;
@@ -58,10 +64,18 @@ export function fillToolbar(place, page, commands) {
   );
 }
 
+/** @param {string} label @param {...HTMLElement} tools */
 function group(label, ...tools) {
   return element("div", { class: "tools", role: "group", "aria-label": label }, ...tools);
 }
 
+/**
+ * @param {Store} store
+ * @param {"undo"|"redo"} name
+ * @param {string} word
+ * @param {string} keys
+ * @param {() => void} act
+ */
 function historyButton(store, name, word, keys, act) {
   const button = toolButton(name, name, `${word} (${keys})`, act);
   store.on("state", (state) => {
@@ -71,7 +85,11 @@ function historyButton(store, name, word, keys, act) {
   return button;
 }
 
-/** Which of them the gizmo does, not which was asked for last: a point cannot be turned, and a bone hardly ever moved. */
+/**
+ * Which of them the gizmo does, not which was asked for last: a point cannot be turned, and a bone hardly ever moved.
+ * @param {Store} store
+ * @param {Commands} commands
+ */
 function gizmoButtons(store, commands) {
   const move = toolButton("gizmo-move", "move", "Move the target (W)", () => commands.gizmo("move"));
   const turn = toolButton("gizmo-turn", "turn", TURN, () => commands.gizmo("turn"));
@@ -92,19 +110,29 @@ function gizmoButtons(store, commands) {
   return [move, turn, local, bone];
 }
 
+/**
+ * @param {Store} store
+ * @param {number} count
+ * @param {string} drawing
+ * @param {string} title
+ * @param {Commands} commands
+ */
 function viewsButton(store, count, drawing, title, commands) {
   const button = toolButton(`views-${count}`, drawing, title, () => commands.countViews(count));
-  store.on("state", (state) => button.setAttribute("aria-pressed", state.views === count));
+  store.on("state", (state) => button.setAttribute("aria-pressed", String(state.views === count)));
   return button;
 }
 
+/** @param {Store} store @param {Send} send */
 function sceneMenu(store, send) {
   const list = element("div", { "aria-label": "Scenes" });
+  /** @param {string|null} name */
   const go = (name) => () => send({ do: "scene", name });
   store.on("welcome", ({ scenes }) => {
     list.replaceChildren(...scenes.map(({ name, title, text }) => entry(`scene-${name}`, title, text, go(name))));
   });
-  let shown = null; // the file that leads the list
+  /** @type {string|null} the file that leads the list */
+  let shown = null;
   store.on("state", ({ scene, opened }) => {
     if (opened !== shown) {
       list.querySelector("[data-testid=scene-opened]")?.remove();
@@ -112,24 +140,28 @@ function sceneMenu(store, send) {
       shown = opened;
     }
     const chosen = `scene-${scene ?? "opened"}`;
-    for (const each of list.children) each.classList.toggle("chosen", each.dataset.testid === chosen);
+    for (const each of list.children) each.classList.toggle("chosen", each.getAttribute("data-testid") === chosen);
   });
   return menu({ text: "Scenes", title: "Demo scenes", testid: "scene-menu" }, list);
 }
 
+/** @param {Store} store @param {Page} page */
 function saveMenu(store, page) {
   const list = element("div", { "aria-label": "Save" });
   store.on("model", ({ message: { formats } }) => {
+    /** @param {string} format */
     const save = (format) => page.send({ do: "save", format });
+    /** @param {string} format @returns {[string, string]} */
     const words = (format) => FORMATS[format] ?? [format.toUpperCase(), ""];
     list.replaceChildren(
-      ...formats.map((f) => entry(`save-${f}`, ...words(f), () => save(f))),
+      ...(formats ?? []).map((f) => entry(`save-${f}`, ...words(f), () => save(f))),
       entry("save-png", "PNG", "a picture of the view as it is", () => page.views.savePicture()),
     );
   });
   return menu({ text: "Save", title: "Save the pose, the limits, a picture or a page", testid: "save-menu" }, list);
 }
 
+/** @param {Store} store */
 function rigName(store) {
   const name = element("span", { class: "rig-name", "data-testid": "rig-name" });
   store.on(["state", "model"], () => {

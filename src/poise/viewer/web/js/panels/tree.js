@@ -8,6 +8,7 @@ export class Tree {
     this.joints = joints;
     /** @type {number[][]} */
     this.children = joints.map(() => []);
+    /** @type {number[]} */
     const roots = [];
     joints.forEach(({ parent }, i) => (parent < 0 ? roots : this.children[parent]).push(i));
     /** @type {number[]} depth first, as rows go down the page */
@@ -52,7 +53,11 @@ export class Tree {
     return { depths, parents, leaf };
   }
 
-  /** Which joints a search keeps: those whose name has every word of it, and all above them. */
+  /**
+   * Which joints a search keeps: those whose name has every word of it, and all above them.
+   * @param {string} query
+   * @param {boolean} helpers
+   */
   found(query, helpers) {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     const kept = new Uint8Array(this.joints.length);

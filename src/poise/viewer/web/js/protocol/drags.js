@@ -1,12 +1,17 @@
 /** Targets on their way out: numbered, at most one per picture, and timed until the pose that answers them. */
 
+/** @import { Action, Phase, Send } from "poise/protocol/messages.ts" */
+
 const KEPT = 500; // newest round trips
 
+/** @typedef {Action & {serial: number, phase?: Phase}} Numbered */
+
 export class Drags {
-  /** @param {(action: any) => boolean} send */
+  /** @param {Send} send */
   constructor(send) {
     this.send = send;
     this.serial = 0;
+    /** @type {Numbered|null} */
     this.pending = null;
     this.open = false; // a move went out since the last picture
     /** @type {Map<number, number>} when the target of each serial went out [ms] */
@@ -19,10 +24,12 @@ export class Drags {
 
   /**
    * A drag of anything; the first move after a picture goes out at once, of later ones only the newest.
+   * @param {Action} given
    * @returns {number} its serial: a state with the same or a later one contains it
    */
   drag(given) {
     this.serial += 1;
+    /** @type {Numbered} */
     const action = { ...given, serial: this.serial };
     if (action.phase !== "move") {
       this.flush();
@@ -36,7 +43,7 @@ export class Drags {
     return action.serial;
   }
 
-  /** Numbers typed into a field: the end of a drag that was none, one step of undo. */
+  /** Numbers typed into a field: the end of a drag that was none, one step of undo. @param {Action} action */
   place(action) {
     this.drag({ ...action, phase: "end" });
   }
@@ -55,6 +62,7 @@ export class Drags {
     if (action) this.out(action);
   }
 
+  /** @param {Numbered} action */
   out(action) {
     if (!this.send(action)) return;
     const now = performance.now();
@@ -63,7 +71,10 @@ export class Drags {
     if (this.sent.length > KEPT) this.sent.shift();
   }
 
-  /** A frame arrived that answers targets up to `serial`. After a reload the numbers go on where the last page was. */
+  /**
+   * A frame arrived that answers targets up to `serial`. After a reload the numbers go on where the last page was.
+   * @param {number} serial
+   */
   answered(serial) {
     if (serial > this.serial) this.serial = serial;
     const now = performance.now();
@@ -82,7 +93,10 @@ export class Drags {
   }
 }
 
-/** @returns {number} how many of these times [ms] lie in the last second */
+/**
+ * @param {number[]} times
+ * @returns {number} how many of these times [ms] lie in the last second
+ */
 export function perSecond(times) {
   const since = performance.now() - 1000;
   return times.length - (times.findLastIndex((at) => at < since) + 1);

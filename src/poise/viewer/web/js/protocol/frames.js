@@ -73,6 +73,7 @@ export function parseFrame(buffer) {
     throw new Error(`a pose frame of ${shape} numbers has ${head + 4 * count} bytes, not ${buffer.byteLength}`);
   }
   const flags = at.getUint16(20, true);
+  /** @template T @param {(start: number) => T} read @returns {T[]} one a view */
   const each = (read) => Array.from({ length: views }, (_, view) => read(HEADER + view * VIEW));
   return {
     kind: kind === 1 ? "pose" : "ghost",

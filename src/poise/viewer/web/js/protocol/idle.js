@@ -3,16 +3,18 @@
  * at once where it opens, some seconds after the last press or key, never where the system asks for less motion.
  */
 
+/** @import { Page } from "poise/commands/commands.js" */
+
 const QUIET = 4000; // [ms] without a press or key
 
-/** @param {import("poise/commands/commands.js").Page} page */
+/** @param {Page} page */
 export function letIdle({ store, send }) {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   let timer = 0;
   let presses = 0; // fingers and buttons that are down
   let moves = false; // what Poise was told last
   const may = () => presses === 0 && !reduced.matches && store.get("state")?.idles === true;
-  const tell = (on) => {
+  const tell = (/** @type {boolean} */ on) => {
     if (store.get("connection") === "open" && store.get("state")?.idles) send({ do: "idle", on });
     moves = on;
   };
@@ -24,6 +26,7 @@ export function letIdle({ store, send }) {
     if (moves) tell(false);
     rest();
   };
+  /** @param {string} name @param {() => void} act */
   const listen = (name, act) => window.addEventListener(name, act, { capture: true });
   listen("pointerdown", () => {
     presses += 1;

@@ -1,5 +1,7 @@
 /** The one connection to Poise: who this page is, what comes in, what goes out, and coming back after a break. */
 
+/** @import { Action, ToPage } from "poise/protocol/messages.ts" */
+
 const KEY = "poise-key"; // of this tab, in its own storage
 const TOKEN = "poise-token"; // of a notebook's cell, which stays valid; in the storage of its tab
 const BROWSER = "poise-browser"; // the name by which Poise knows this browser again
@@ -57,7 +59,10 @@ export class Connection {
     this.socket = socket;
   }
 
-  /** @returns {boolean} whether it went out: what is not sent while the connection is down is lost on purpose */
+  /**
+   * @param {Action} action
+   * @returns {boolean} whether it went out: what is not sent while the connection is down is lost on purpose
+   */
   send(action) {
     if (this.socket?.readyState !== WebSocket.OPEN) return false;
     this.socket.send(JSON.stringify(action));
@@ -74,6 +79,7 @@ export class Connection {
     return this.socket?.bufferedAmount ?? 0;
   }
 
+  /** @param {WebSocket} socket */
   introduce(socket) {
     const { token, key, scene, browser } = this;
     // Token and key where both are there: this tab may have gone back to an address that it has used up.
@@ -81,11 +87,13 @@ export class Connection {
     socket.send(JSON.stringify({ do: "hello", ...Object.fromEntries(shown) }));
   }
 
+  /** @param {string|ArrayBuffer} data */
   receive(data) {
     if (typeof data === "string") this.receiveText(JSON.parse(data));
     else this.receiveBinary(data);
   }
 
+  /** @param {ToPage} message */
   receiveText(message) {
     if (message.kind === "welcome") {
       this.key = message.key;
@@ -134,6 +142,7 @@ export class Connection {
     hideToken();
   }
 
+  /** @param {WebSocket} socket @param {CloseEvent} event */
   closed(socket, { code, reason }) {
     if (socket !== this.socket) return;
     this.socket = null;
@@ -183,7 +192,11 @@ function ownName() {
   return name;
 }
 
-/** What a storage of the browser has; null where it has nothing, or storage is off. @param {() => Storage} storage */
+/**
+ * What a storage of the browser has; null where it has nothing, or storage is off.
+ * @param {() => Storage} storage
+ * @param {string} name
+ */
 function read(storage, name) {
   try {
     return storage().getItem(name);
@@ -192,7 +205,12 @@ function read(storage, name) {
   }
 }
 
-/** Keep a value, or with null none; where storage is off, nothing is kept. @param {() => Storage} storage */
+/**
+ * Keep a value, or with null none; where storage is off, nothing is kept.
+ * @param {() => Storage} storage
+ * @param {string} name
+ * @param {string|null} value
+ */
 function write(storage, name, value) {
   try {
     if (value === null) storage().removeItem(name);

@@ -1,5 +1,12 @@
 /** All that is drawn of one model: bones, skin, ghost, axes, limits, trail, handles; made anew with each model. */
 
+/**
+ * @import { Frame } from "poise/protocol/frames.js"
+ * @import { Model, State } from "poise/protocol/messages.ts"
+ * @import { Palette } from "poise/stage/palette.js"
+ * @import { Stage } from "poise/stage/stage.js"
+ */
+
 import { Axes } from "poise/figure/axes.js";
 import { Bones } from "poise/figure/bones.js";
 import { Figure } from "poise/figure/figure.js";
@@ -12,7 +19,10 @@ import { Handles, wantedIn } from "poise/handles/handles.js";
 import { Poles } from "poise/handles/poles.js";
 import { Ranges } from "poise/handles/ranges.js";
 import { viewOf } from "poise/protocol/frames.js";
+import { PALETTES } from "poise/stage/palette.js";
 import { Color, Matrix4, Vector3 } from "three";
+
+const _scale = new Matrix4();
 
 /** Whether a model's bones are seen, its skin, and so on. */
 export const SHOW = {
@@ -32,8 +42,8 @@ export const SHOW = {
 
 export class Actor {
   /**
-   * @param {import("poise/stage/stage.js").Stage} stage
-   * @param {object} model the message
+   * @param {Stage} stage
+   * @param {Model} model
    */
   constructor(stage, model) {
     this.stage = stage;
@@ -51,10 +61,13 @@ export class Actor {
     this.loops = new Loops(this.figure, model.loops ?? []);
     this.skin = new Skin(this.figure, model.nodes);
     this.surface = new Surface(this.skin);
+    this.palette = PALETTES.dark;
     this.selected = -1;
     this.hovered = -1;
-    this.moving = new Set(); // rows of the chains' joints
-    this.hit = new Set(); // rows at an end of their limits
+    /** @type {Set<number>} rows of the chains' joints */
+    this.moving = new Set();
+    /** @type {Set<number>} rows at an end of their limits */
+    this.hit = new Set();
     this.show = { ...SHOW };
     this.resting = false; // a whole body of which nothing is pulled
     this.compared = true; // whether there is something to see beside the start pose
@@ -65,7 +78,7 @@ export class Actor {
     stage.front.add(this.axes.lines);
   }
 
-  /** @param {import("poise/stage/palette.js").Palette} palette */
+  /** @param {Palette} palette */
   setPalette(palette) {
     this.palette = palette;
     for (const part of [this.axes, this.limits, this.ranges, this.loops, this.trail, this.poles])
@@ -109,13 +122,13 @@ export class Actor {
     this.limits.group.visible = this.show.limits && (!this.resting || this.selected >= 0);
   }
 
-  /** @param {object} state the message @param {import("three").Vector3} up */
+  /** @param {State} state @param {Vector3} up */
   setState(state, up) {
     const chains = (state.chains ?? []).filter(({ enabled, kind }) => enabled !== false && kind !== "pin");
     const rows = chains
       .flatMap(({ joints, others = [] }) => [...joints, ...others])
-      .map((name) => this.figure.rows.get(name));
-    this.moving = new Set(rows.filter((row) => row !== undefined));
+      .flatMap((name) => this.figure.rows.get(name) ?? []);
+    this.moving = new Set(rows);
     this.trail.setTips(chains.map(({ tip }) => tip));
     this.compared = chains.length > 0 || !state.clip; // a clip alone has no start pose that it comes from
     this.ghost.group.visible = this.show.ghost && this.compared;
@@ -131,14 +144,14 @@ export class Actor {
 
   /** @param {string|null} joint */
   select(joint) {
-    this.selected = this.figure.rows.get(joint) ?? -1;
+    this.selected = (joint === null ? null : this.figure.rows.get(joint)) ?? -1;
     this._showLimits();
     this.paintBones();
   }
 
   /** @param {string[]} names of joints at an end of their limits */
   setHit(names) {
-    const rows = names.map((name) => this.figure.rows.get(name)).filter((row) => row !== undefined);
+    const rows = names.flatMap((name) => this.figure.rows.get(name) ?? []);
     const same = rows.length === this.hit.size && rows.every((row) => this.hit.has(row));
     if (same) return;
     this.hit = new Set(rows);
@@ -146,7 +159,7 @@ export class Actor {
     this.paintBones();
   }
 
-  /** Show one view of a frame. @param {import("poise/protocol/frames.js").Frame} frame @param {number} slot */
+  /** Show one view of a frame. @param {Frame} frame @param {number} slot */
   setFrame(frame, slot) {
     this.figure.update(viewOf(frame, slot), frame.width, frame.characters);
     this.bones.update();
@@ -158,7 +171,7 @@ export class Actor {
     this.trail.update();
   }
 
-  /** @param {import("poise/protocol/frames.js").Frame} frame */
+  /** @param {Frame} frame */
   setGhost(frame) {
     this.start.update(viewOf(frame, 0), frame.width, frame.characters);
     this.ghost.update();
@@ -182,14 +195,17 @@ export class Actor {
     return [figure.position(row), figure.tail(row), ...below.map((child) => figure.position(child))];
   }
 
-  /** To where it faces, by its left and right limbs; null without. @param {import("three").Vector3} up */
+  /** To where it faces, by its left and right limbs; null without. @param {Vector3} up */
   front(up) {
     const { figure } = this;
+    /** @param {string} role */
     const rowOf = (role) => figure.joints.findIndex((joint) => joint.role === role);
     for (const limb of ["UpperLeg", "UpperArm"]) {
       const [left, right] = [rowOf(`left${limb}`), rowOf(`right${limb}`)];
       if (left < 0 || right < 0) continue;
-      const across = new Vector3(...figure.position(left)).sub(new Vector3(...figure.position(right)));
+      const across = new Vector3()
+        .fromArray(figure.position(left))
+        .sub(new Vector3().fromArray(figure.position(right)));
       const front = across.cross(up);
       if (front.length() > 1e-3 * figure.size) return front.toArray();
     }
@@ -201,7 +217,8 @@ export class Actor {
     const drawn = this.bones.ballMatrix(row, character);
     if (drawn) return drawn;
     const node = this.skin.node(row, character);
-    if (node) return new Matrix4().makeScale(...Array(3).fill(this.figure.size)).multiply(node.matrixWorld);
+    const { size } = this.figure;
+    if (node) return node.matrixWorld.clone().premultiply(_scale.makeScale(size, size, size));
     const t = this.figure.turns.subarray(9 * (character * this.figure.count + row));
     const [x, y, z] = this.figure.position(row, character);
     return new Matrix4().set(t[0], t[1], t[2], x, t[3], t[4], t[5], y, t[6], t[7], t[8], z, 0, 0, 0, 1);
@@ -226,6 +243,7 @@ export class Actor {
 
 /** Places of the joints that are shown and of the ends of their bones. @param {Figure} figure */
 function jointsOf(figure) {
+  /** @type {number[][]} */
   const found = [];
   for (let c = 0; c < figure.characters; c++) {
     figure.joints.forEach((joint, row) => {

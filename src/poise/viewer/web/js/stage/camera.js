@@ -1,12 +1,25 @@
 /** The camera: orbit, pan, zoom and touch about a point, in any unit, with the file's own axis upwards. */
 
-import { sidesOf } from "poise/stage/view_cube.js";
-import { PerspectiveCamera, Ray, Vector3 } from "three";
+/**
+ * @import { Axis } from "poise/protocol/messages.ts"
+ * @import { Stage } from "poise/stage/stage.js"
+ * @import { Side } from "poise/stage/view_cube.js"
+ * @import { PerspectiveCamera } from "three"
+ */
+
+import { SIDES, sidesOf } from "poise/stage/view_cube.js";
+import { Ray, Vector3 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
+/** @type {Record<Axis, number[]>} */
 const UP = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
-/** To where a figure faces that has no limbs to tell it: characters face +z (y up), robots +x (z up). */
+/**
+ * To where a figure faces that has no limbs to tell it: characters face +z (y up), robots +x (z up).
+ * @type {Record<Axis, number[]>}
+ */
 const FRONT = { x: [0, 0, 1], y: [0, 0, 1], z: [1, 0, 0] };
+/** @type {Axis[]} */
+const AXES = ["x", "y", "z"];
 /** From where a new figure is looked at: so far to its left, upwards, and in front of it. */
 const PERSON = [0.55, 0.28, 1];
 const ROBOT = [0.75, 0.42, 1];
@@ -33,36 +46,48 @@ const _point = new Vector3();
 
 export class Camera {
   /**
-   * @param {import("poise/stage/stage.js").Stage} stage
+   * @param {Stage} stage
    * @param {(state: CameraState) => void} onMove called when the user has moved it
    */
   constructor(stage, onMove) {
     this.stage = stage;
     this.onMove = onMove;
-    this.camera = new PerspectiveCamera(ANGLE, 1, 0.01, 100);
-    stage.camera = this.camera;
-    this.up = "";
+    this.camera = Object.assign(stage.camera, { fov: ANGLE, near: 0.01, far: 100 });
+    this.camera.updateProjectionMatrix();
+    /** @type {Axis} */
+    this.up = "y";
     this.touched = false; // by a hand since it framed something
+    this._still = false; // what moves it is no hand
+    this._view = { width: 1, height: 1, upright: 1 }; // of the canvas [pixels], as refresh() has seen it last
+    this.front = new Vector3().fromArray(FRONT.y);
+    this.sides = sidesOf(this.camera.up, this.front);
+    this.from = PERSON;
+    this.controls = this._orbit(true);
     this._behind = 0; // how much higher the figure is since it was framed [figure sizes]
-    this.setUp("y");
     this.setFront(null);
   }
 
-  /** @param {"x"|"y"|"z"} up */
+  /** @param {Axis} up */
   setUp(up) {
     if (up === this.up) return;
     this.up = UP[up] ? up : "y";
-    this.camera.up.set(...UP[this.up]);
-    const enabled = this.controls?.enabled ?? true;
-    this.controls?.dispose();
-    this.controls = new OrbitControls(this.camera, this.stage.canvas); // it reads the upward axis only once
-    Object.assign(this.controls, { enabled, minDistance: 1e-3, maxDistance: FARTHEST, zoomToCursor: true });
-    this.controls.addEventListener("change", () => {
+    this.camera.up.fromArray(UP[this.up]);
+    const { enabled } = this.controls;
+    this.controls.dispose();
+    this.controls = this._orbit(enabled); // it reads the upward axis only once
+  }
+
+  /** @param {boolean} enabled */
+  _orbit(enabled) {
+    const controls = new OrbitControls(this.camera, this.stage.canvas);
+    Object.assign(controls, { enabled, minDistance: 1e-3, maxDistance: FARTHEST, zoomToCursor: true });
+    controls.addEventListener("change", () => {
       this.stage.invalidate();
       if (this._still) return;
       this.touched = true;
       this.onMove(this.state());
     });
+    return controls;
   }
 
   /**
@@ -71,18 +96,18 @@ export class Camera {
    */
   setFront(way = null) {
     const up = this.camera.up;
-    const level = new Vector3(...(way ?? [0, 0, 0])).projectOnPlane(up);
-    const axes = ["x", "y", "z"].filter((axis) => axis !== this.up);
+    const level = new Vector3().fromArray(way ?? [0, 0, 0]).projectOnPlane(up);
+    const axes = AXES.filter((axis) => axis !== this.up);
     const main = axes.reduce((a, b) => (Math.abs(level[b]) > Math.abs(level[a]) ? b : a));
     const told = level.length() > 0;
     this.front = told
       ? new Vector3().setComponent("xyz".indexOf(main), Math.sign(level[main]))
-      : new Vector3(...FRONT[this.up]);
+      : new Vector3().fromArray(FRONT[this.up]);
     this.sides = sidesOf(up, this.front);
     this.from = told || this.up !== "z" ? PERSON : ROBOT;
   }
 
-  /** Look from a side, at what is looked at now. @param {string} side of {@link sidesOf} */
+  /** Look from a side, at what is looked at now. @param {Side} side */
   lookFrom(side) {
     const { position } = this.camera;
     const away = position.distanceTo(this.controls.target);
@@ -93,15 +118,15 @@ export class Camera {
     this._update();
   }
 
-  /** The side from which it is looked just now, or null. @returns {string|null} */
+  /** The side from which it is looked just now, or null. @returns {Side|null} */
   get side() {
     const back = this.camera.position.clone().sub(this.controls.target).normalize();
-    return Object.keys(this.sides).find((side) => this.sides[side].dot(back) > STRAIGHT) ?? null;
+    return SIDES.find((side) => this.sides[side].dot(back) > STRAIGHT) ?? null;
   }
 
   /** @returns {CameraState} */
   state() {
-    const inFile = (v) => v.toArray().map((value) => value * this.stage.size);
+    const inFile = (/** @type {Vector3} */ v) => v.toArray().map((value) => value * this.stage.size);
     return { position: inFile(this.camera.position), target: inFile(this.controls.target) };
   }
 
@@ -122,7 +147,7 @@ export class Camera {
    * @param {number[]} from @param {number[]} to rig coordinates of its hips
    */
   carry(from, to) {
-    const way = new Vector3(...to).sub(_point.set(...from)).divideScalar(this.stage.size);
+    const way = new Vector3().fromArray(to).sub(_point.fromArray(from)).divideScalar(this.stage.size);
     this._behind += way.dot(this.camera.up);
     const rise = Math.abs(this._behind) > FALL ? this._behind : BEHIND * this._behind;
     this._behind -= rise;
@@ -148,7 +173,8 @@ export class Camera {
    * @param {{room?: number, handles?: number[][]}} [more] room around them; places that have arrows
    */
   frame(points, { room = MARGIN, handles = [] } = {}) {
-    const inSizes = (all) => all.map((point) => new Vector3(...point).divideScalar(this.stage.size));
+    /** @param {number[][]} all */
+    const inSizes = (all) => all.map((point) => new Vector3().fromArray(point).divideScalar(this.stage.size));
     const held = inSizes(handles);
     const seen = [...inSizes(points), ...held];
     if (!seen.length) return;
@@ -271,12 +297,18 @@ export class Camera {
     return this._seenAt(x, y, ahead).multiplyScalar(this.stage.size).toArray();
   }
 
-  /** From the camera through a place of the canvas; call refresh() before. @returns {Ray} in figure sizes */
+  /**
+   * From the camera through a place of the canvas; call refresh() before.
+   * @param {number} x
+   * @param {number} y
+   * @returns {Ray} in figure sizes
+   */
   ray(x, y) {
     const from = new Vector3().setFromMatrixPosition(this.camera.matrixWorld);
     return new Ray(from, this._seenAt(x, y, 1).sub(from).normalize());
   }
 
+  /** @param {number} x @param {number} y @param {number} ahead */
   _seenAt(x, y, ahead) {
     const { width, height, upright } = this._view;
     const pixel = (2 * upright * ahead) / height; // how large one is there
@@ -296,14 +328,33 @@ export class Camera {
   }
 }
 
-/** The picture's own directions: to the right, up, and back towards the camera. */
+/** @param {number[]} range @param {number} value */
+function widen(range, value) {
+  range[0] = Math.min(range[0], value);
+  range[1] = Math.max(range[1], value);
+}
+
+/** @typedef {{back: Vector3, right: Vector3, up: Vector3}} Directions */
+
+/**
+ * The picture's own directions: to the right, up, and back towards the camera.
+ * @param {PerspectiveCamera} camera
+ * @param {Vector3} target
+ */
 function axesOf(camera, target) {
   const back = camera.position.clone().sub(target).normalize();
   const right = new Vector3().crossVectors(camera.up, back).normalize();
   return { back, right, up: new Vector3().crossVectors(back, right) };
 }
 
-/** How far back from `centre` the camera has to be to see all points in shares of the picture's width and height. */
+/**
+ * How far back from `centre` the camera has to be to see all points in shares of the picture's width and height.
+ * @param {PerspectiveCamera} camera
+ * @param {Vector3[]} points
+ * @param {Vector3} centre
+ * @param {Directions} directions
+ * @param {number[]} numbers
+ */
 function distanceFor(camera, points, centre, { back, right, up }, [across, share]) {
   const tangent = Math.tan((camera.fov * Math.PI) / 360);
   const [wide, upright] = [tangent * camera.aspect * across, tangent * share];
@@ -316,20 +367,21 @@ function distanceFor(camera, points, centre, { back, right, up }, [across, share
   return most;
 }
 
-/** From `centre` to what is in the middle of the picture when it is seen from `away`. */
+/**
+ * From `centre` to what is in the middle of the picture when it is seen from `away`.
+ * @param {Vector3[]} points
+ * @param {Vector3} centre
+ * @param {Directions} directions
+ * @param {number} away
+ */
 function shiftOf(points, centre, { back, right, up }, away) {
   const across = [Infinity, -Infinity];
   const upwards = [Infinity, -Infinity];
   for (const point of points) {
     const way = point.clone().sub(centre);
     const depth = 1 - way.dot(back) / away;
-    for (const [range, value] of [
-      [across, way.dot(right) / depth],
-      [upwards, way.dot(up) / depth],
-    ]) {
-      range[0] = Math.min(range[0], value);
-      range[1] = Math.max(range[1], value);
-    }
+    widen(across, way.dot(right) / depth);
+    widen(upwards, way.dot(up) / depth);
   }
   const shift = right.clone().multiplyScalar((across[0] + across[1]) / 2);
   return shift.addScaledVector(up, (upwards[0] + upwards[1]) / 2);

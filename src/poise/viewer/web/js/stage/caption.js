@@ -1,5 +1,7 @@
 /** The lines over a view: which method, how it went, how long it took, what is left. */
 
+/** @import { Store } from "poise/state/store.js" */
+
 import { distance, lengthUnit, median } from "poise/texts/figures.js";
 import { spoken, time } from "poise/texts/spoken.js";
 import { VIEW_LETTERS } from "poise/widgets/colours.js";
@@ -9,7 +11,7 @@ const NEWEST = 30; // solves that the median is taken over
 const EVERY = 100; // [ms] between two changes of the figures: faster cannot be read
 
 /**
- * @param {import("poise/state/store.js").Store} store
+ * @param {Store} store
  * @param {number} slot 0 of A, 1 of B, and so on
  * @returns {{whole: HTMLElement, forget: () => void}} forget: to be told no more
  */
@@ -39,8 +41,9 @@ export function caption(store, slot) {
   );
   /** A figure that waits for its first pull has nothing to say. */
   const hide = () => {
-    const { driven, idles } = store.get("state") ?? {};
-    whole.hidden = driven || (idles && store.get("hinted") === true);
+    const state = store.get("state");
+    const waits = state?.idles === true && store.get("hinted") === true;
+    whole.hidden = state?.driven === true || waits;
   };
   const ofState = store.on("state", (state) => {
     whole.classList.toggle("alone", state.views === 1);
@@ -63,13 +66,16 @@ export function caption(store, slot) {
   return { whole, forget: () => [ofState, ofHint, ofAnswer, ofFigures].forEach((each) => each()) };
 }
 
+/** @param {Store} store @param {string|undefined} name */
 function title(store, name) {
   return store.get("welcome")?.solvers.find((each) => each.name === name)?.title ?? name ?? "";
 }
 
+/** @param {Store} store @param {number} slot @param {HTMLElement} figures @param {HTMLElement} left */
 function showFigures(store, slot, figures, left) {
+  /** @type {number[]} [µs] */
   const newest = [];
-  let frame = null; // the newest
+  let away = NaN; // what the newest frame leaves
   let [shownAt, timer] = [0, 0];
   let method = "";
   const clear = () => {
@@ -89,13 +95,12 @@ function showFigures(store, slot, figures, left) {
     figures.textContent = `${time(middle)} a solve`;
     figures.title = `median of the last ${newest.length}: ${middle} µs; the newest took ${last} µs`;
     figures.dataset.newest = String(last);
-    const away = frame.left[slot];
     left.textContent = Number.isFinite(away) ? `${distance(away, store.get("model")?.message)} left` : "";
     left.title = Number.isFinite(away) ? `${away} ${lengthUnit(store.get("model")?.message)}` : "";
   };
-  const ofFrame = store.on("frame", (arrived) => {
-    if (slot >= arrived.views) return; // of before this view was there
-    frame = arrived;
+  const ofFrame = store.on("frame", (frame) => {
+    if (slot >= frame.views) return; // of before this view was there
+    away = frame.left[slot];
     if (frame.status[slot] === "nothing") return clear();
     if (frame.microseconds[slot] > 0) newest.push(frame.microseconds[slot]);
     if (newest.length > NEWEST) newest.shift();

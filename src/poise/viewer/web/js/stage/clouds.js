@@ -1,12 +1,14 @@
 /** Points that a program marks in the scene, over everything else. */
 
+/** @import { Stage } from "poise/stage/stage.js" */
+
 import { BufferGeometry, Float32BufferAttribute, Points, PointsMaterial } from "three";
 
 export class Clouds {
-  /** @param {import("poise/stage/stage.js").Stage} stage */
+  /** @param {Stage} stage */
   constructor(stage) {
     this.stage = stage;
-    /** @type {Map<string, Points>} */
+    /** @type {Map<string, Points<BufferGeometry, PointsMaterial>>} */
     this.all = new Map();
   }
 
@@ -25,6 +27,7 @@ export class Clouds {
     this.stage.invalidate();
   }
 
+  /** @param {string} name */
   _add(name) {
     const material = new PointsMaterial({ sizeAttenuation: false, depthTest: false, transparent: true });
     const drawn = new Points(new BufferGeometry(), material);
@@ -35,8 +38,10 @@ export class Clouds {
     return drawn;
   }
 
+  /** @param {string} name */
   _remove(name) {
     const gone = this.all.get(name);
+    if (!gone) return;
     gone.removeFromParent();
     gone.geometry.dispose();
     gone.material.dispose();

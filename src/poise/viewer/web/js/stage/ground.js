@@ -1,7 +1,15 @@
 /** What is underfoot: a grid that fades into the distance, the shadow on it, and the terrain of a scene. */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Axis } from "poise/protocol/messages.ts"
+ * @import { Palette } from "poise/stage/palette.js"
+ * @import { Stage } from "poise/stage/stage.js"
+ * @import { BufferGeometry, Object3D } from "three"
+ */
+
 import { SoftShadow } from "poise/stage/soft_shadow.js";
-import { edgesOf, hides, isUneven, TerrainMaterial } from "poise/stage/terrain.js";
+import { edgesOf, hides, isEdge, isUneven, TerrainMaterial } from "poise/stage/terrain.js";
 import {
   Color,
   DoubleSide,
@@ -52,7 +60,7 @@ void main() {
 }`;
 
 export class Ground {
-  /** @param {import("poise/stage/stage.js").Stage} stage */
+  /** @param {Stage} stage */
   constructor(stage) {
     this.stage = stage;
     this.group = new Group();
@@ -66,27 +74,30 @@ export class Ground {
     this.soft = new SoftShadow(this.plane);
     this.stage.scene.add(this.plane);
     this.stage.world.add(this.group);
+    /** @type {Axis} */
     this.up = "y";
     this.level = 0; // rig coordinates
+    /** @type {Object3D|null} */
     this.terrain = null;
+    this._ask = Symbol("terrain");
     this.material = new TerrainMaterial();
     this.edgeColour = 0;
     this.uneven = false; // whether the terrain has contour lines
     this._show = { grid: true, shadows: false };
   }
 
-  /** @param {import("poise/stage/palette.js").Palette} palette */
+  /** @param {Palette} palette */
   setPalette(palette) {
     this.grid.material.uniforms.minor.value = new Color(palette.gridMinor);
     this.grid.material.uniforms.major.value = new Color(palette.gridMajor);
     this.material.setPalette(palette);
     this.edgeColour = palette.edge;
-    this.terrain?.traverse((object) => object.isLine && object.material.color.setHex(palette.edge));
+    this.terrain?.traverse((object) => isEdge(object) && object.material.color.setHex(palette.edge));
     this.shade.material.opacity = palette.shadow;
     this.soft.setPalette(palette);
   }
 
-  /** A new figure: its size, and which way is up. @param {"x"|"y"|"z"} up */
+  /** A new figure: its size, and which way is up. @param {Axis} up */
   setUp(up) {
     this.up = UP[up] ? up : "y";
     this.plane.quaternion.copy(new Quaternion().setFromUnitVectors(UP.z, UP[this.up]));
@@ -95,7 +106,7 @@ export class Ground {
     this.material.setScale(UP[this.up], cell);
   }
 
-  /** Lay the floor below a figure that has just appeared; a rest pose may hang below zero. */
+  /** Lay the floor below a figure that has just appeared; a rest pose may hang below zero. @param {Figure} figure */
   standUnder(figure) {
     const axis = "xyz".indexOf(this.up);
     let low = Infinity;
@@ -107,7 +118,7 @@ export class Ground {
     this.plane.position.copy(UP[this.up]).multiplyScalar((this.level - 2e-4 * figure.size) / figure.size);
   }
 
-  /** Fade about where the camera looks. @param {import("three").Vector3} target @param {number} away */
+  /** Fade about where the camera looks. @param {Vector3} target @param {number} away */
   follow(target, away) {
     const inPlane = this.plane.worldToLocal(target.clone());
     this.grid.material.uniforms.centre.value.set(inPlane.x, inPlane.y);
@@ -124,7 +135,7 @@ export class Ground {
     this.grid.visible = this._show.grid && this.terrain === null; // a terrain has lines of its own
     this.material.lines.lines.value = this._show.grid ? 1 : 0;
     this.terrain?.traverse((object) => {
-      if (object.isLine) object.visible = this._show.grid;
+      if (isEdge(object)) object.visible = this._show.grid;
     });
     this.shade.visible = this._show.shadows && this.terrain === null;
     this.soft.mesh.visible = this.terrain === null;
@@ -138,9 +149,10 @@ export class Ground {
     if (ask !== this._ask) return; // another one was asked for meanwhile
     this._clear();
     this.terrain = gltf ? (gltf.scene ?? gltf.scenes[0]) : null;
+    /** @type {ReturnType<typeof edgesOf>[]} */
     const edges = [];
     this.terrain?.traverse((object) => {
-      if (!object.isMesh) return;
+      if (!(object instanceof Mesh)) return;
       const flat = !object.geometry.attributes.normal;
       if (flat) object.geometry = faceted(object.geometry);
       object.material = this.material;
@@ -148,7 +160,7 @@ export class Ground {
       if (flat) edges.push(edgesOf(object, this.edgeColour));
     });
     if (this.terrain) this.group.add(this.terrain);
-    for (const lines of edges.filter(Boolean)) this.terrain?.add(lines);
+    for (const lines of edges) if (lines) this.terrain?.add(lines);
     this.uneven = this.terrain !== null && isUneven(this.terrain, UP[this.up]);
     this.material.lines.squares.value = edges.length || !this.uneven ? SQUARES : 0; // on treads and on flat ground
     this._apply();
@@ -167,8 +179,10 @@ export class Ground {
 
   _clear() {
     this.uneven = false;
-    this.terrain?.traverse((object) => object.geometry?.dispose());
-    this.terrain?.traverse((object) => object.isLine && object.material.dispose());
+    this.terrain?.traverse((object) => {
+      if (object instanceof Mesh || isEdge(object)) object.geometry.dispose();
+      if (isEdge(object)) object.material.dispose();
+    });
     this.terrain?.removeFromParent();
     this.terrain = null;
   }
@@ -184,7 +198,10 @@ export class Ground {
   }
 }
 
-/** A mesh without normals has flat faces, as glTF wants it: the edges of stairs are edges. */
+/**
+ * A mesh without normals has flat faces, as glTF wants it: the edges of stairs are edges.
+ * @param {BufferGeometry} geometry
+ */
 function faceted(geometry) {
   const flat = geometry.toNonIndexed();
   flat.computeVertexNormals();

@@ -1,5 +1,7 @@
 /** A ring about a hand, for somebody who has pulled nothing yet. */
 
+/** @import { Viewport } from "poise/stage/viewport.js" */
+
 const ROLES = ["leftHand", "rightHand"];
 
 export class HintRing {
@@ -13,12 +15,13 @@ export class HintRing {
     this.on = false;
   }
 
-  /** Put it about the hand; called before each drawing. @param {import("poise/stage/viewport.js").Viewport} viewport */
+  /** Put it about the hand; called before each drawing. @param {Viewport} viewport */
   follow({ actor, state, view }) {
     const figure = actor?.figure;
-    const row = figure?.joints.findIndex(({ role }) => ROLES.includes(role)) ?? -1;
-    this.element.hidden = !(this.on && figure?.ready && state?.scope === "body" && row >= 0);
-    if (this.element.hidden) return;
+    const row = figure?.joints.findIndex(({ role }) => ROLES.includes(role ?? "")) ?? -1;
+    const seen = this.on && figure?.ready && state?.scope === "body" && row >= 0;
+    this.element.hidden = !seen;
+    if (!seen) return;
     const [from, to] = [view.project(figure.position(row)), view.project(figure.tail(row))];
     const [x, y] = [0, 1].map((k) => (from[k] + to[k]) / 2);
     this.element.style.transform = `translate(${x}px, ${y}px)`;

@@ -1,5 +1,13 @@
 /** The lamp and its shadow: they follow the figure, so that a walk of any length keeps its shadow. */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Actor } from "poise/stage/actor.js"
+ * @import { Camera } from "poise/stage/camera.js"
+ * @import { Stage } from "poise/stage/stage.js"
+ * @import { Mesh } from "three"
+ */
+
 import { PCFShadowMap, Vector3 } from "three";
 
 const AWAY = 4; // of the lamp above the figure [figure sizes]
@@ -10,7 +18,7 @@ const TEXELS = 2048;
 const _side = new Vector3();
 const _front = new Vector3();
 
-/** @param {import("poise/stage/stage.js").Stage} stage @param {boolean} on */
+/** @param {Stage} stage @param {boolean} on */
 export function useShadows(stage, on) {
   const { lamp } = stage.lights[0];
   if (stage.renderer === null || lamp.castShadow === on) return;
@@ -21,15 +29,16 @@ export function useShadows(stage, on) {
   lamp.shadow.bias = -2e-4; // of the depth seen: more, and soles seem to float above the ground
   lamp.shadow.normalBias = 0.002;
   stage.scene.traverse((object) => {
-    if (object.material) for (const material of [object.material].flat()) material.needsUpdate = true;
+    const materials = /** @type {Partial<Mesh>} */ (object).material;
+    if (materials) for (const material of [materials].flat()) material.needsUpdate = true;
   });
 }
 
 /**
  * Put the lamps above the figures, to the side; called before each drawing.
- * @param {import("poise/stage/stage.js").Stage} stage
- * @param {import("poise/stage/camera.js").Camera} view
- * @param {import("poise/stage/actor.js").Actor|null} actor
+ * @param {Stage} stage
+ * @param {Camera} view
+ * @param {Actor|null} actor
  */
 export function shine(stage, view, actor) {
   const { centre, radius } = actor?.figure.ready ? crowd(actor.figure) : { centre: new Vector3(), radius: 1 };
@@ -58,7 +67,10 @@ export function shine(stage, view, actor) {
   }
 }
 
-/** Where the characters stand and how far they spread, in steps so that the shadow's edge does not swim. */
+/**
+ * Where the characters stand and how far they spread, in steps so that the shadow's edge does not swim.
+ * @param {Figure} figure
+ */
 function crowd(figure) {
   const centre = new Vector3();
   const heads = Array.from({ length: figure.characters }, (_, c) => new Vector3(...figure.position(0, c)));

@@ -3,9 +3,16 @@
  * so that a figure stands on its ground even where the lamp's own shadow takes too long.
  */
 
+/**
+ * @import { Figure } from "poise/figure/figure.js"
+ * @import { Palette } from "poise/stage/palette.js"
+ * @import { Object3D } from "three"
+ */
+
 import { InstancedMesh, Matrix4, PlaneGeometry, Quaternion, ShaderMaterial, Vector3 } from "three";
 
 /** Widths, heights above the ground at which they are gone [figure sizes], and shares of the ink, by role. */
+/** @type {Record<string, {wide: number, fade: number, share: number}>} */
 const BLOTS = {
   hips: { wide: 0.75, fade: 1.2, share: 0.8 },
   leftFoot: { wide: 0.26, fade: 0.2, share: 1 },
@@ -36,7 +43,7 @@ void main() {
 }`;
 
 export class SoftShadow {
-  /** @param {import("three").Object3D} plane the ground: x and y in it, z upwards [figure sizes] */
+  /** @param {Object3D} plane the ground: x and y in it, z upwards [figure sizes] */
   constructor(plane) {
     const material = new ShaderMaterial({
       uniforms: { ink: { value: 0.5 } },
@@ -53,18 +60,18 @@ export class SoftShadow {
     plane.add(this.mesh);
   }
 
-  /** @param {import("poise/stage/palette.js").Palette} palette */
+  /** @param {Palette} palette */
   setPalette(palette) {
     this.mesh.material.uniforms.ink.value = palette.shadow;
   }
 
-  /** Lie under the figures; called before each drawing. @param {import("poise/figure/figure.js").Figure|undefined} figure */
+  /** Lie under the figures; called before each drawing. @param {Figure|undefined} figure */
   follow(figure) {
     this.mesh.count = 0;
     if (!this.mesh.visible || !figure?.ready) return;
     const [turn, place, size, matrix] = [new Quaternion(), new Vector3(), new Vector3(), new Matrix4()];
     figure.joints.forEach(({ role }, row) => {
-      const blot = BLOTS[role];
+      const blot = BLOTS[role ?? ""];
       if (!blot) return;
       for (let c = 0; c < figure.characters && this.mesh.count < MOST; c++) {
         const at = role === "hips" ? figure.position(row, c) : between(figure.position(row, c), figure.tail(row, c));

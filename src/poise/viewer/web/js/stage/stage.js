@@ -5,7 +5,9 @@
  * one over the figure's size: to three.js every figure is one unit tall, so that its own tolerances suit any file.
  */
 
-import { DirectionalLight, Group, HemisphereLight, Object3D, Scene, WebGLRenderer } from "three";
+/** @import { Palette } from "poise/stage/palette.js" */
+
+import { DirectionalLight, Group, HemisphereLight, Object3D, PerspectiveCamera, Scene, WebGLRenderer } from "three";
 
 const MOST_PIXELS = 2; // of the device for one of the page
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
@@ -25,7 +27,8 @@ export class Stage {
     this.scene.add(this.world);
     this.overlay.add(this.front);
     this.lights = [addLights(this.scene, 1.7), addLights(this.overlay, 1.0)]; // bones show their facets
-    this.camera = null;
+    this.camera = new PerspectiveCamera();
+    this._fitted = ""; // extent and density that the canvas was fitted to
     this.size = 1;
     this.drawn = 0; // how many times
     this.drawing = 0; // [ms] of JavaScript that the last drawing took
@@ -87,7 +90,7 @@ export class Stage {
     for (const group of [this.world, this.front]) group.scale.setScalar(1 / size);
   }
 
-  /** @param {import("poise/stage/palette.js").Palette} palette */
+  /** @param {Palette} palette */
   setPalette(palette) {
     this.renderer?.setClearColor(palette.background, 1);
     for (const { sky } of this.lights) {
@@ -108,7 +111,7 @@ export class Stage {
     this._asked = 0;
     const start = performance.now();
     this.onDraw();
-    if (this.renderer === null || this._lost || this.camera === null) return;
+    if (this.renderer === null || this._lost) return;
     this.renderer.clear();
     this.renderer.render(this.scene, this.camera);
     this.renderer.clearDepth();
@@ -123,10 +126,8 @@ export class Stage {
     const asked = [width, height, window.devicePixelRatio].join();
     if (asked === this._fitted) return;
     this._fitted = asked;
-    if (this.camera) {
-      this.camera.aspect = width / height;
-      this.camera.updateProjectionMatrix();
-    }
+    this.camera.aspect = width / height;
+    this.camera.updateProjectionMatrix();
     if (this.renderer === null) return;
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, MOST_PIXELS));
     this.renderer.setSize(width, height, false);
@@ -142,6 +143,7 @@ export class Stage {
   snapshot() {
     this.draw(); // what was drawn is gone once the browser has shown it
     return new Promise((resolve, reject) => {
+      /** @param {Blob|null} blob */
       const done = (blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be written")));
       this.canvas.toBlob(done, "image/png");
     });
@@ -158,7 +160,7 @@ export class Stage {
   }
 }
 
-/** The name of what draws. @param {WebGL2RenderingContext} context */
+/** The name of what draws. @param {WebGLRenderingContext|WebGL2RenderingContext} context */
 function nameOf(context) {
   const info = context.getExtension("WEBGL_debug_renderer_info");
   return String(context.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : context.RENDERER));

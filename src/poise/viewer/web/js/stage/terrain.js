@@ -1,11 +1,17 @@
 /** The look of a terrain: contour lines at heights that are said, level places with a grid, edges of steps. */
 
+/**
+ * @import { Palette } from "poise/stage/palette.js"
+ * @import { Object3D } from "three"
+ */
+
 import {
   Color,
   DoubleSide,
   EdgesGeometry,
   LineBasicMaterial,
   LineSegments,
+  Mesh,
   MeshLambertMaterial,
   Raycaster,
   Vector3,
@@ -91,14 +97,18 @@ export class TerrainMaterial extends MeshLambertMaterial {
     return [between, THICK * between];
   }
 
-  /** @param {import("poise/stage/palette.js").Palette} palette */
+  /** @param {Palette} palette */
   setPalette(palette) {
     this.color.setHex(palette.terrain);
     this.lines.ink.value.set(palette.contour);
   }
 }
 
-/** The edges of a terrain with flat faces, such as those of steps; null where there are too many. */
+/**
+ * The edges of a terrain with flat faces, such as those of steps; null where there are too many.
+ * @param {Mesh} mesh
+ * @param {number} colour
+ */
 export function edgesOf(mesh, colour) {
   if (mesh.geometry.attributes.position.count > MOST_EDGED) return null;
   const material = new LineBasicMaterial({ color: colour, transparent: true });
@@ -114,13 +124,19 @@ export function edgesOf(mesh, colour) {
   return new LineSegments(new EdgesGeometry(mesh.geometry, EDGE_DEGREES), material);
 }
 
-/** Whether a terrain goes up and down: a level one has no contour lines. @param {Vector3} up */
+/** @param {Object3D} object @returns {object is LineSegments<EdgesGeometry, LineBasicMaterial>} */
+export function isEdge(object) {
+  return object instanceof LineSegments;
+}
+
+/** Whether a terrain goes up and down: a level one has no contour lines. @param {Object3D} terrain @param {Vector3} up */
 export function isUneven(terrain, up) {
   let [low, high, wide] = [Infinity, -Infinity, 0];
   const point = new Vector3();
-  terrain.traverse(({ geometry }) => {
-    const positions = geometry?.attributes.position;
-    for (let i = 0; i < (positions?.count ?? 0); i++) {
+  terrain.traverse((object) => {
+    if (!(object instanceof Mesh)) return;
+    const positions = object.geometry.attributes.position;
+    for (let i = 0; i < positions.count; i++) {
       point.fromBufferAttribute(positions, i);
       [low, high] = [Math.min(low, point.dot(up)), Math.max(high, point.dot(up))];
       wide = Math.max(wide, Math.abs(point.x), Math.abs(point.y), Math.abs(point.z));
@@ -129,9 +145,14 @@ export function isUneven(terrain, up) {
   return high - low > 1e-6 * wide;
 }
 
-/** Whether a terrain is between two points of the scene. @param {Vector3} eye @param {Vector3} point */
+/**
+ * Whether a terrain is between two points of the scene.
+ * @param {Object3D} terrain
+ * @param {Vector3} eye
+ * @param {Vector3} point
+ */
 export function hides(terrain, eye, point) {
   const way = point.clone().sub(eye);
   const ray = new Raycaster(eye, way.clone().normalize(), 0, way.length());
-  return ray.intersectObject(terrain, true).some(({ object }) => object.isMesh);
+  return ray.intersectObject(terrain, true).some(({ object }) => object instanceof Mesh);
 }

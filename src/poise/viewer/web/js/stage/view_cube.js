@@ -1,9 +1,16 @@
 /** A cube in the corner that turns as the picture does: it shows from where the figure is seen, and a click sets it. */
 
+/** @import { PerspectiveCamera } from "three" */
+
 import { element } from "poise/widgets/element.js";
 import { Vector3 } from "three";
 
 const HALF = 21; // pixels
+/** @typedef {"front"|"back"|"left"|"right"|"top"|"bottom"} Side */
+
+/** @type {Side[]} */
+export const SIDES = ["front", "back", "left", "right", "top", "bottom"];
+/** @type {Record<Side, Side>} */
 const OPPOSITE = { front: "back", back: "front", left: "right", right: "left", top: "bottom", bottom: "top" };
 const KEYS = { front: "5", back: "5, 5", left: "3", right: "3, 3", top: "7", bottom: "7, 7" };
 const TITLES = {
@@ -15,15 +22,19 @@ const TITLES = {
   bottom: "From below",
 };
 
-/** Where the sides are, by the axis that is upwards and the one to the front. @returns {Record<string, Vector3>} */
+/**
+ * Where the sides are, by the axis that is upwards and the one to the front.
+ * @param {Vector3} up
+ * @param {Vector3} front
+ * @returns {Record<Side, Vector3>}
+ */
 export function sidesOf(up, front) {
   const left = new Vector3().crossVectors(up, front);
-  const all = { front: front.clone(), left, top: up.clone() };
-  for (const [name, way] of Object.entries(all)) all[OPPOSITE[name]] = way.clone().negate();
-  return all;
+  const [right, back, bottom] = [left, front, up].map((way) => way.clone().negate());
+  return { front: front.clone(), back, left, right, top: up.clone(), bottom };
 }
 
-/** What a second press of a key for this side asks for. @param {string} side */
+/** What a second press of a key for this side asks for. @param {Side} side */
 export function opposite(side) {
   return OPPOSITE[side];
 }
@@ -31,31 +42,33 @@ export function opposite(side) {
 export class ViewCube {
   /**
    * @param {HTMLElement} container
-   * @param {(side: string) => void} onSide
+   * @param {(side: Side) => void} onSide
    */
   constructor(container, onSide) {
-    this.faces = Object.fromEntries(Object.keys(TITLES).map((side) => [side, face(side, onSide)]));
-    this.cube = element("div", { class: "view-cube-turned" }, ...Object.values(this.faces));
+    this.faces = SIDES.map((side) => face(side, onSide));
+    this.cube = element("div", { class: "view-cube-turned" }, ...this.faces);
     this.whole = element("div", { class: "view-cube", "data-testid": "view-cube" }, this.cube);
     container.append(this.whole);
     this.shown = "";
   }
 
-  /** Lay out the faces. @param {Record<string, Vector3>} sides */
+  /** Lay out the faces. @param {Record<Side, Vector3>} sides */
   setSides(sides) {
-    for (const [side, button] of Object.entries(this.faces)) {
+    this.faces.forEach((button, k) => {
+      const side = SIDES[k];
       const out = sides[side];
       const level = side !== "top" && side !== "bottom";
       const upwards = level ? sides.top : side === "top" ? sides.back : sides.front;
       const right = new Vector3().crossVectors(upwards, out);
       button.style.transform = matrix(right, upwards.clone().negate(), out, out.clone().multiplyScalar(HALF));
-    }
+    });
     this.shown = "";
   }
 
-  /** Turn as the picture is. @param {import("three").Camera} camera with its matrices up to date */
+  /** Turn as the picture is. @param {PerspectiveCamera} camera with its matrices up to date */
   turn(camera) {
     const e = camera.matrixWorld.elements; // columns: to the right, up and back, in the world
+    /** @param {number} k */
     const column = (k) => new Vector3(e[k], -e[4 + k], e[8 + k]);
     const turned = matrix(column(0), column(1), column(2), new Vector3());
     if (turned === this.shown) return;
@@ -68,13 +81,20 @@ export class ViewCube {
   }
 }
 
+/** @param {Side} side @param {(side: Side) => void} onSide */
 function face(side, onSide) {
   const title = `${TITLES[side]} (${KEYS[side]})`;
   const attributes = { type: "button", class: "view-cube-face", title, tabindex: -1, "data-side": side };
   return element("button", { ...attributes, onclick: () => onSide(side) }, side);
 }
 
-/** A matrix as style sheets write it: where x, y (downwards) and z (to the eye) go, and a shift. */
+/**
+ * A matrix as style sheets write it: where x, y (downwards) and z (to the eye) go, and a shift.
+ * @param {Vector3} x
+ * @param {Vector3} y
+ * @param {Vector3} z
+ * @param {Vector3} shift
+ */
 function matrix(x, y, z, shift) {
   const columns = [x, y, z].map((v) => [...v.toArray(), 0]);
   const numbers = [...columns.flat(), ...shift.toArray(), 1].map((value) => Number(value.toFixed(5)));

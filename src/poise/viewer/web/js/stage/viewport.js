@@ -1,5 +1,15 @@
 /** One view of the scene: what the rest of the page tells it is drawn, what is done in it is told back. */
 
+/**
+ * @import { Handle, Wanted } from "poise/handles/handles.js"
+ * @import { Frame } from "poise/protocol/frames.js"
+ * @import { Answer, Drag, Dragged, Model, State } from "poise/protocol/messages.ts"
+ * @import { CameraState } from "poise/stage/camera.js"
+ * @import { Palette } from "poise/stage/palette.js"
+ * @import { Side } from "poise/stage/view_cube.js"
+ * @import { Show } from "poise/state/topics.ts"
+ */
+
 import { BoneTurn } from "poise/handles/bone_turn.js";
 import { Gizmo } from "poise/handles/gizmo.js";
 import { Grab } from "poise/handles/grab.js";
@@ -25,9 +35,6 @@ const AROUND = 1.7; // of the distance, so that what is selected is seen where i
 const GIVING_ROOM = 1.02; // of the distance, in each frame in which the figure is cut
 
 /**
- * @typedef {{what: "target"|"pole"|"handle", chain?: string, name?: string, position: number[], rotation: number[],
- *   direction?: number[], phase: "start"|"move"|"end"}} Drag rig coordinates, w x y z
- *
  * @typedef {object} Told what the viewport tells
  * @property {number} slot 0: view A, 1: view B, and so on
  * @property {(joint: string|null) => void} onSelect
@@ -36,7 +43,7 @@ const GIVING_ROOM = 1.02; // of the distance, in each frame in which the figure 
  *   chain
  * @property {(joint: string) => void} [onPin] a click on a hand or foot pins it, or lets it go
  * @property {(turns: boolean) => void} [onHold] the gizmo has got something that can be turned, or that cannot
- * @property {(state: import("poise/stage/camera.js").CameraState) => void} onCamera
+ * @property {(state: CameraState) => void} onCamera
  * @property {(text: string) => void} [onMessage] what could not be drawn, and why
  */
 
@@ -45,12 +52,21 @@ export class Viewport {
   constructor(container, told) {
     this.container = container;
     this.told = told;
+    /** @type {Actor|null} */
     this.actor = null;
-    this._met = undefined; // the actor whose first frame was shown
+    /** @type {Actor|null} whose first frame was shown */
+    this._met = null;
+    /** @type {State|null} */
     this.state = null;
+    /** @type {Answer|null} */
     this.answer = null;
     this.show = { ...SHOW };
     this.palette = PALETTES.dark;
+    this._fresh = false; // the next frame is the first of a model or clip
+    this._unsolved = false;
+    this._time = 0; // of the clip, in the frame that was shown last [s]
+    this._carrier = 0; // index of the joint that the camera goes along with
+    this._shape = "";
     this.stage = new Stage(container, () => this._beforeDraw());
     this.gizmo = new Gizmo(this.stage, (message) => told.onDrag?.(message) ?? 0);
     this.view = new Camera(this.stage, (state) => told.onCamera(state));
@@ -87,7 +103,7 @@ export class Viewport {
 
   /**
    * Show another model; what was shown of the last one goes.
-   * @param {object} model the message
+   * @param {Model} model
    * @param {ArrayBuffer|null} asset its GLB
    */
   async setModel(model, asset) {
@@ -99,8 +115,8 @@ export class Viewport {
     this.ground.setUp(model.up);
     this.gizmo.setHandles(actor.handles);
     old?.dispose();
-    this._fresh = true; // the next frame is the first of this model
-    this._time = 0; // of the clip, in the frame that was shown last [s]
+    this._fresh = true;
+    this._time = 0;
     this._carrier = Math.max(
       model.joints.findIndex(({ role }) => role === "hips"),
       0,
@@ -112,10 +128,11 @@ export class Viewport {
     this.stage.invalidate();
   }
 
+  /** @param {Actor} actor @param {ArrayBuffer} asset */
   async _loadSkin(actor, asset) {
     try {
       await actor.skin.load(asset);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       this._complain(`The meshes of this file cannot be drawn: ${error.message}`);
     }
     if (actor !== this.actor) {
@@ -126,6 +143,7 @@ export class Viewport {
     actor.setShow(this.show);
   }
 
+  /** @param {string} text */
   _complain(text) {
     if (this.told.onMessage) this.told.onMessage(text);
     else console.warn(text);
@@ -138,7 +156,7 @@ export class Viewport {
   async setTerrain(terrain, asset) {
     try {
       await this.ground.setTerrain(terrain?.id != null ? asset : null);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       this._complain(`The terrain cannot be drawn: ${error.message}`);
     }
     this._sayContours();
@@ -159,8 +177,10 @@ export class Viewport {
   _seeFigure() {
     const { actor, view } = this;
     if (!this.ground.terrain || !actor?.figure.ready || view.touched) return;
-    const point = new Vector3(...actor.figure.position(this._carrier)).divideScalar(this.stage.size);
-    for (const side of ["left", "right", "back", "top"]) {
+    const point = new Vector3().fromArray(actor.figure.position(this._carrier)).divideScalar(this.stage.size);
+    /** @type {Side[]} */
+    const sides = ["left", "right", "back", "top"];
+    for (const side of sides) {
       if (!this.ground.hides(this.camera.position, point)) return;
       view.lookFrom(side);
       this._fit();
@@ -168,7 +188,7 @@ export class Viewport {
     }
   }
 
-  /** @param {object} state the message */
+  /** @param {State} state */
   setState(state) {
     const pulled = state.pulled || this.state?.pulled; // a pull leaves a clip where it is, and so does its undoing
     const leaps = this.state?.clip !== state.clip && !pulled;
@@ -183,37 +203,40 @@ export class Viewport {
 
   /** Give the gizmo to a handle, or to the first target there is; a whole body has none by itself. @param {string|null} key */
   activate(key) {
+    if (!this.actor) return;
     const { all } = this.actor.handles;
+    /** @param {Handle|undefined} one */
     const usable = (one) => one?.enabled && one.what !== "pin" && this.told.onDrag !== undefined;
     const targets = this.state?.scope === "body" ? [] : [...all.values()].filter(({ what }) => what === "target");
     const first = targets.find(usable);
-    this.gizmo.attach(usable(all.get(key)) ? key : (first?.key ?? null));
+    this.gizmo.attach(key !== null && usable(all.get(key)) ? key : (first?.key ?? null));
     this.told.onHold?.(this.gizmo.turns);
     this._paintHandles();
   }
 
-  /** Give the gizmo to a handle. @param {import("poise/handles/handles.js").Wanted} handle */
+  /** Give the gizmo to a handle. @param {Wanted} handle */
   take({ key, what, id, tip }) {
-    if (what !== "handle") this.told.onTake?.(String(id), tip);
+    if (what !== "handle" && tip !== null) this.told.onTake?.(id, tip);
     this.activate(key);
   }
 
-  /** The chain whose target or pole the gizmo has; nothing changes where it has one already. @param {string} chain */
+  /** The chain whose target or pole the gizmo has; nothing changes where it has one already. @param {string|null} chain */
   activateChain(chain) {
+    if (chain === null) return;
     if (this.state?.pulled === chain) return; // it follows the pointer
     const { all } = this.actor?.handles ?? {};
     const key = `target:${chain}`;
-    if (all?.get(key)?.enabled && all.get(this.gizmo.active)?.id !== chain) this.activate(key);
+    if (all?.get(key)?.enabled && this.gizmo.handle?.id !== chain) this.activate(key);
   }
 
-  /** Something is dragged in another view. @param {Drag} drag @param {number} serial */
+  /** Something is dragged in another view. @param {Dragged} drag @param {number} serial */
   moveHandle(drag, serial) {
     const what = drag.what === "pull" ? "target" : drag.what;
     this.actor?.handles.move(`${what}:${drag.chain ?? drag.name ?? this.state?.pulled}`, drag, serial);
     this.stage.invalidate();
   }
 
-  /** @param {object} answer the message */
+  /** @param {Answer} answer */
   setAnswer(answer) {
     this.answer = answer;
     const { at_limit = [], resting = [], open = [] } = this._answered ?? {};
@@ -230,20 +253,22 @@ export class Viewport {
 
   _paintHandles() {
     const status = this._answered?.status ?? "nothing";
-    this.actor?.handles.paint(this.palette, status in this.palette.status ? status : "nothing", this.gizmo.active);
+    const known = /** @type {keyof Palette["status"]} */ (status in this.palette.status ? status : "nothing");
+    this.actor?.handles.paint(this.palette, known, this.gizmo.active);
     this.stage.invalidate();
   }
 
-  /** @param {import("poise/protocol/frames.js").Frame} frame */
+  /** @param {Frame} frame */
   setFrame(frame) {
     if (!this.actor || frame.joints !== this.actor.figure.count) return; // of a model that is gone
-    const before = this.actor.figure.ready ? this.actor.figure.position(this._carrier) : null;
+    const { figure } = this.actor;
+    const before = figure.ready ? figure.position(this._carrier) : null;
     this.actor.setFrame(frame, this.told.slot);
     const solved = (frame.status[this.told.slot] ?? "nothing") !== "nothing";
     this.bone.follow(frame.serial);
     this.limitHandles.update();
-    if (this._fresh) this._meet();
-    else if (before && this._runs(frame)) this._goAlong(before);
+    if (this._fresh) this._meet(this.actor);
+    else if (before && this._runs(frame)) this._goAlong(this.actor, before);
     else if (solved && this._unsolved && !this.view.touched && this.view.cuts(this.actor.joints())) this._fit();
     this._time = frame.time;
     // what is shown is the pose alone: the solver is being compiled, unless it waits for a part to be pulled
@@ -251,29 +276,33 @@ export class Viewport {
     this.stage.invalidate();
   }
 
-  /** Whether the clip goes on in this frame; a pull leaves it, and the camera stays. */
+  /** Whether the clip goes on in this frame; a pull leaves it, and the camera stays. @param {Frame} frame */
   _runs(frame) {
     const sought = frame.time !== this._time && frame.version === this.state?.version; // not pulled nor undone
     const moves = frame.playing || sought;
     return moves && Boolean(this.state?.clip) && this.grab.taken === null;
   }
 
-  /** A clip plays or is sought in: the camera follows the figure, and goes back where it stretches out of the picture. */
-  _goAlong(before) {
-    this.view.carry(before, this.actor.figure.position(this._carrier));
-    if (!this.view.touched && this.view.cuts(this.actor.joints())) this.view.backOff(GIVING_ROOM);
+  /**
+   * A clip plays or is sought in: the camera follows the figure, and goes back where it stretches out of the picture.
+   * @param {Actor} actor
+   * @param {number[]} before
+   */
+  _goAlong(actor, before) {
+    this.view.carry(before, actor.figure.position(this._carrier));
+    if (!this.view.touched && this.view.cuts(actor.joints())) this.view.backOff(GIVING_ROOM);
   }
 
-  /** The first frame of a model or clip. */
-  _meet() {
+  /** The first frame of a model or clip. @param {Actor} actor */
+  _meet(actor) {
     this._fresh = false;
-    this.ground.standUnder(this.actor.figure);
-    this.actor.trail.clear();
-    const same = this._met === this.actor;
-    if (same && !this.view.cuts(this.actor.joints())) return; // of another clip that is in the picture
-    this._met = this.actor;
+    this.ground.standUnder(actor.figure);
+    actor.trail.clear();
+    const same = this._met === actor;
+    if (same && !this.view.cuts(actor.joints())) return; // of another clip that is in the picture
+    this._met = actor;
     if (!same) {
-      this.view.setFront(this.actor.front(this.camera.up));
+      this.view.setFront(actor.front(this.camera.up));
       this.cube?.setSides(this.view.sides);
       this.view.lookFromFront();
     }
@@ -281,7 +310,7 @@ export class Viewport {
     this._seeFigure();
   }
 
-  /** @param {import("poise/protocol/frames.js").Frame} frame of the start pose */
+  /** @param {Frame} frame of the start pose */
   setGhost(frame) {
     if (!this.actor || frame.joints !== this.actor.figure.count) return;
     this.actor.setGhost(frame);
@@ -296,9 +325,10 @@ export class Viewport {
     this.stage.invalidate();
   }
 
-  /** @param {Partial<typeof SHOW>} show what is left out stays */
+  /** @param {Partial<Show>} show what is left out stays */
   setShow(show) {
-    for (const [name, value] of Object.entries(show)) if (value != null && name in this.show) this.show[name] = value;
+    const given = Object.entries(show).filter(([name, value]) => value != null && name in this.show);
+    Object.assign(this.show, Object.fromEntries(given));
     this.ground.setShow(this.show);
     this._sayContours();
     useShadows(this.stage, this.show.shadows);
@@ -342,13 +372,13 @@ export class Viewport {
     const { actor } = this;
     if (!actor?.figure.ready) return [];
     if (actor.selected >= 0) return actor.around(actor.selected);
-    const handle = actor.handles.all.get(this.gizmo.active);
+    const { handle } = this.gizmo;
     const chain = this.state?.chains?.find(({ id }) => handle && id === handle.id);
-    const rows = (chain?.joints ?? []).map((name) => actor.figure.rows.get(name));
+    const rows = (chain?.joints ?? []).flatMap((name) => actor.figure.rows.get(name) ?? []);
     return handle ? [handle.object.position.toArray(), ...rows.flatMap((row) => actor.around(row))] : [];
   }
 
-  /** Look from a side; where it is looked from there already, from the other. @param {string} side */
+  /** Look from a side; where it is looked from there already, from the other. @param {Side} side */
   lookFrom(side) {
     if (!this.actor?.figure.ready) return;
     const { touched } = this.view;
@@ -387,13 +417,19 @@ export class Viewport {
 
   /** Where a joint is drawn, from the matrix that is drawn. @param {number} row @returns {number[]} rig coordinates */
   jointPosition(row, character = 0) {
-    return new Vector3().setFromMatrixPosition(this.actor.drawnMatrix(row, character)).toArray();
+    return new Vector3().setFromMatrixPosition(this._drawnMatrix(row, character)).toArray();
+  }
+
+  /** @param {number} row @param {number} character */
+  _drawnMatrix(row, character) {
+    if (!this.actor) throw new Error("no model is shown yet");
+    return this.actor.drawnMatrix(row, character);
   }
 
   /** How a joint is turned, from the matrix that is drawn. @param {number} row @returns {number[]} w x y z */
   jointRotation(row, character = 0) {
     const turn = new Quaternion();
-    this.actor.drawnMatrix(row, character).decompose(new Vector3(), turn, new Vector3());
+    this._drawnMatrix(row, character).decompose(new Vector3(), turn, new Vector3());
     return [turn.w, turn.x, turn.y, turn.z];
   }
 

@@ -1,5 +1,12 @@
 /** The viewports side by side, one to six: made, fed and taken away as the state says. */
 
+/**
+ * @import { Drag, State } from "poise/protocol/messages.ts"
+ * @import { Side } from "poise/stage/view_cube.js"
+ * @import { Store } from "poise/state/store.js"
+ * @import { Topics } from "poise/state/topics.ts"
+ */
+
 import { keep } from "poise/files/keep.js";
 import { busySign } from "poise/notices/busy_sign.js";
 import { caption } from "poise/stage/caption.js";
@@ -9,6 +16,8 @@ import { VIEW_LETTERS } from "poise/widgets/colours.js";
 import { element } from "poise/widgets/element.js";
 
 /**
+ * @typedef {{viewport: Viewport, whole: HTMLElement, forget: () => void, loading: boolean}} View
+ *
  * @typedef {object} Hands what the viewports report
  * @property {(joint: string|null) => void} onSelect
  * @property {(joint: string) => void} onPin a hand or foot was clicked
@@ -20,14 +29,14 @@ import { element } from "poise/widgets/element.js";
 export class Views {
   /**
    * @param {HTMLElement} place
-   * @param {import("poise/state/store.js").Store} store
+   * @param {Store} store
    * @param {Hands} hands
    */
   constructor(place, store, hands) {
     this.place = place;
     this.store = store;
     this.hands = hands;
-    /** @type {{viewport: any, whole: HTMLElement, forget: () => void, loading: boolean}[]} */
+    /** @type {View[]} */
     this.views = [];
     this.turned = false; // by hand: then the camera is left alone
     store.on("model", (model) => this.each((view) => this.load(view, model)));
@@ -52,7 +61,7 @@ export class Views {
     new ResizeObserver(() => this.resize()).observe(place);
   }
 
-  /** @returns {any[]} the viewports, A first */
+  /** @returns {Viewport[]} the viewports, A first */
   get viewports() {
     return this.views.map(({ viewport }) => viewport);
   }
@@ -62,11 +71,12 @@ export class Views {
     this.lookAlike();
   }
 
+  /** @param {(view: View) => void} act */
   each(act) {
     this.views.forEach(act);
   }
 
-  /** As many views as the state has, and the state in each. */
+  /** As many views as the state has, and the state in each. @param {State} state */
   follow(state) {
     const before = this.views.length;
     while (this.views.length > state.views) this.remove();
@@ -76,17 +86,21 @@ export class Views {
     if (before && before !== state.views && !this.turned) this.frameAll(); // the views have another shape now
   }
 
-  /** The state comes when a drag has ended; until then the other view is told by the one in which it is done. */
+  /**
+   * The state comes when a drag has ended; until then the other view is told by the one in which it is done.
+   * @param {Topics["dragged"]} drag
+   */
   followDrag(drag) {
     for (const viewport of this.viewports)
       if (viewport !== drag.viewport || drag.what === "pull") viewport.moveHandle(drag, drag.serial);
   }
 
+  /** @param {View} view */
   setGizmo({ viewport }) {
-    viewport.gizmo.setMode(this.store.get("gizmo"), this.store.get("space"));
+    viewport.gizmo.setMode(this.store.need("gizmo"), this.store.need("space"));
   }
 
-  /** The rings are on the selected bone, or on a target. */
+  /** The rings are on the selected bone, or on a target. @param {View} view */
   setBone({ viewport }) {
     viewport.bone.give(this.store.get("turning") ? this.store.get("selected") : null);
   }
@@ -115,6 +129,7 @@ export class Views {
       this.turned = true;
       this.lookAlike(viewport);
     };
+    /** @param {Drag} what */
     const drag = (what) => onDrag(what, viewport);
     const viewport = new Viewport(canvas, {
       slot,
@@ -132,35 +147,45 @@ export class Views {
     this.fill(view);
   }
 
-  /** Make a target the active one. Its effector is selected, except while a joint is picked or bones are turned. */
+  /**
+   * Make a target the active one. Its effector is selected, except while a joint is picked or bones are turned.
+   * @param {string} chain
+   * @param {string} tip
+   */
   take(chain, tip) {
     const { store } = this;
     if (!store.get("picking") && !store.get("turning")) this.hands.onSelect(tip);
     store.set("active", chain);
   }
 
-  /** Everything that came before this view was there. */
+  /** Everything that came before this view was there. @param {View} view */
   fill(view) {
     const { store } = this;
     const { viewport } = view;
     const terrain = store.get("terrain");
-    viewport.setTheme(store.get("theme"));
-    viewport.setShow(store.get("show"));
+    viewport.setTheme(store.need("theme"));
+    viewport.setShow(store.need("show"));
     this.setGizmo(view);
     viewport.clouds.set(store.get("marks")?.marks ?? []);
     viewport.setHinted(store.get("hinted") === true);
     if (terrain) viewport.setTerrain(terrain.message, terrain.asset);
-    if (store.get("model")) this.load(view, store.get("model"));
+    const model = store.get("model");
+    if (model) this.load(view, model);
     else view.loading = true;
   }
 
-  /** Frames wait until the model that they belong to is there; then the newest is shown. */
+  /**
+   * Frames wait until the model that they belong to is there; then the newest is shown.
+   * @param {View} view
+   * @param {Topics["model"]} of
+   */
   async load(view, { message, asset }) {
     const { store } = this;
     view.loading = true;
     await view.viewport.setModel(message, asset);
     if (store.get("model")?.message !== message || !this.views.includes(view)) return;
     view.loading = false;
+    /** @param {keyof Topics} topic @param {(value: any) => void} take */
     const give = (topic, take) => store.get(topic) && take.call(view.viewport, store.get(topic));
     give("state", view.viewport.setState);
     give("ghost", view.viewport.setGhost);
@@ -202,7 +227,7 @@ export class Views {
     this.lookAlike();
   }
 
-  /** @param {string} side */
+  /** @param {Side} side */
   lookFrom(side) {
     this.viewports[0]?.lookFrom(side);
     this.lookAlike();
@@ -220,6 +245,7 @@ export class Views {
       x += picture.width;
     }
     const name = (this.store.get("model")?.message.name ?? "poise").replace(/\.[a-z]+$/i, "");
+    /** @param {Blob} blob */
     const save = (blob) => {
       keep(blob, `${name}.png`);
       this.hands.onMessage("done", `saved ${name}.png`);

@@ -1,10 +1,17 @@
 /** What a person likes to see, kept from one visit to the next: theme, gizmo, what is shown, sides, what is folded. */
 
+/**
+ * @import { Viewport } from "poise/stage/viewport.js"
+ * @import { Store } from "poise/state/store.js"
+ * @import { Show, Topics } from "poise/state/topics.ts"
+ */
+
 const STORED = "poise-settings";
+/** @type {(keyof Topics)[]} */
 const KEPT = ["show", "gizmo", "space", "sides", "closed", "options", "themeChoice"]; // topics
 const TALL = 850; // [px] a window in which the options of a solver have room
 
-/** What is drawn at first; `through` draws the bones over the skin. Shadows: as the graphics can. */
+/** What is drawn at first; `through` draws the bones over the skin. Shadows: as the graphics can. @type {Show} */
 export const SHOWN_AT_FIRST = {
   bones: true,
   skin: true,
@@ -26,7 +33,7 @@ const CLOSED_AT_FIRST = { left: true, right: true };
 /**
  * Put the settings into the store, keep them when they change, and follow the system where the theme is "auto".
  *
- * @param {import("poise/state/store.js").Store} store
+ * @param {Store} store
  */
 export function keepSettings(store) {
   const kept = read();
@@ -41,7 +48,7 @@ export function keepSettings(store) {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const follow = () => {
     const choice = store.get("themeChoice");
-    const theme = choice === "auto" ? (dark.matches ? "dark" : "light") : choice;
+    const theme = choice === "dark" || choice === "light" ? choice : dark.matches ? "dark" : "light";
     document.documentElement.dataset.theme = theme;
     if (store.get("theme") !== theme) store.set("theme", theme);
   };
@@ -50,17 +57,22 @@ export function keepSettings(store) {
   store.on(KEPT, () => write(store));
 }
 
-/** Where nobody has chosen, shadows are as the viewport begins: without, where it is drawn in software. */
+/**
+ * Where nobody has chosen, shadows are as the viewport begins: without, where it is drawn in software.
+ * @param {Store} store
+ * @param {Viewport} viewport
+ */
 export function chooseShadows(store, viewport) {
-  const show = store.get("show");
+  const show = store.need("show");
   if (show.shadows === null) store.set("show", { ...show, shadows: viewport.show.shadows });
 }
 
+/** @type {Topics["themeChoice"][]} */
 const THEMES = ["auto", "dark", "light"];
 
-/** From one theme to the next. */
+/** From one theme to the next. @param {Store} store */
 export function nextTheme(store) {
-  const at = THEMES.indexOf(store.get("themeChoice"));
+  const at = THEMES.indexOf(store.need("themeChoice"));
   store.set("themeChoice", THEMES[(at + 1) % THEMES.length]);
 }
 
@@ -72,6 +84,7 @@ function read() {
   }
 }
 
+/** @param {Store} store */
 function write(store) {
   const kept = Object.fromEntries(KEPT.map((topic) => [topic, store.get(topic)]));
   try {

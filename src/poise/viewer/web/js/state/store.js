@@ -1,51 +1,66 @@
-/** The newest of everything that was sent or chosen, and who wants to hear of it. */
+/** The newest of everything that was sent or chosen, and who wants to hear of it. topics.ts lists the topics. */
 
-/**
- * Topics: welcome, model ({message, asset}), terrain ({message, asset}), state, answer, frame, ghost, busy,
- * connection ("opening" | "open" | "lost" | "used" | "elsewhere" | "ended"), farewell (what the server said when it ended), and what only this page knows:
- * selected (joint name), active (chain id), picking ({what, take}), show, gizmo ("move" | "turn"), space
- * ("world" | "local"), holds ({turns, why}: whether what the gizmo has can be turned), turning (whether the gizmo
- * is on the selected bone), keying (whether what is turned is keyed into the clip), asked (the time that was asked
- * for and is not shown yet), sides (widths), closed (sides), hinted (whether the
- * stage says what to try), options (whether a solver's options are unfolded), theme ("dark" | "light").
- */
+/** @import { Topics } from "poise/state/topics.ts" */
+
+/** @typedef {keyof Topics} Topic */
+
 export class Store {
   constructor() {
-    /** @type {Map<string, any>} */
-    this.values = new Map();
-    /** @type {Map<string, Set<(value: any) => void>>} */
+    /** @type {Partial<Topics>} */
+    this.values = {};
+    /** @type {Map<Topic, Set<(value: any) => void>>} */
     this.listeners = new Map();
   }
 
   /**
-   * @param {string} topic
-   * @returns {any} the newest value, null before the first
+   * @template {Topic} T
+   * @param {T} topic
+   * @returns {Topics[T]|null} the newest value, null before the first
    */
   get(topic) {
-    return this.values.get(topic) ?? null;
+    return this.values[topic] ?? null;
   }
 
-  /** Keep a value and tell it to all who listen to its topic. */
+  /**
+   * Get a value that must be there by now.
+   * @template {Topic} T
+   * @param {T} topic
+   * @returns {NonNullable<Topics[T]>}
+   */
+  need(topic) {
+    const value = this.values[topic];
+    if (value === undefined || value === null) throw new Error(`nothing is known of ${topic} yet`);
+    return value;
+  }
+
+  /**
+   * Keep a value and tell it to all who listen to its topic.
+   * @template {Topic} T
+   * @param {T} topic
+   * @param {Topics[T]} value
+   */
   set(topic, value) {
-    this.values.set(topic, value);
+    this.values[topic] = value;
     for (const listener of this.listeners.get(topic) ?? []) listener(value);
   }
 
   /**
    * Call `listener` after each change of any of the topics, and now for those that have a value.
    *
-   * @param {string|string[]} topics
-   * @param {(value: any) => void} listener
+   * @template {Topic} T
+   * @param {T|T[]} topics
+   * @param {(value: Topics[T]) => void} listener
    * @returns {() => void} to listen no longer
    */
   on(topics, listener) {
-    for (const topic of [topics].flat()) {
+    const all = [topics].flat();
+    for (const topic of all) {
       if (!this.listeners.has(topic)) this.listeners.set(topic, new Set());
       this.listeners.get(topic)?.add(listener);
-      if (this.values.has(topic)) listener(this.values.get(topic));
+      if (topic in this.values) listener(/** @type {Topics[T]} */ (this.values[topic]));
     }
     return () => {
-      for (const topic of [topics].flat()) this.listeners.get(topic)?.delete(listener);
+      for (const topic of all) this.listeners.get(topic)?.delete(listener);
     };
   }
 }

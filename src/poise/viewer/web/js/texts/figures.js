@@ -1,8 +1,10 @@
 /** Numbers as people read them. */
 
+/** @import { Model } from "poise/protocol/messages.ts" */
+
 import { bare, length } from "poise/texts/spoken.js";
 
-/** Names of a file's unit, by its length in metres. */
+/** Names of a file's unit, by its length in metres. @type {[number, string][]} */
 const UNITS = [
   [1, "m"],
   [0.1, "dm"],
@@ -25,7 +27,10 @@ export function short(value, digits = 3) {
   return String(Number(value.toPrecision(digits)));
 }
 
-/** @returns {string} the unit of a model's lengths: "m", "cm", or "units" where the file does not say */
+/**
+ * @param {Model|null|undefined} model
+ * @returns {string} the unit of a model's lengths: "m", "cm", or "units" where the file does not say
+ */
 export function lengthUnit(model) {
   const metres = model?.metres_per_unit;
   if (!metres) return "units";
@@ -33,24 +38,36 @@ export function lengthUnit(model) {
   return known ? known[1] : "units";
 }
 
-/** @returns {string} a distance as it is spoken of; of rigs in metres in millimetres */
+/**
+ * @param {number} value
+ * @param {Model|null|undefined} model
+ * @returns {string} a distance as it is spoken of; of rigs in metres in millimetres
+ */
 export function distance(value, model) {
   if (!Number.isFinite(value)) return "-";
   const metres = model?.metres_per_unit;
   return metres ? length(value * metres * 1000) : `${bare(value, model?.size ?? 1)} units`;
 }
 
-/** @returns {number} digits after the point that a coordinate of a rig is worth: a thousandth of its size */
+/**
+ * @param {Model|null|undefined} model
+ * @returns {number} digits after the point that a coordinate of a rig is worth: a thousandth of its size
+ */
 export function places(model) {
   return Math.min(Math.max(3 - Math.floor(Math.log10(model?.size || 1)), 0), 12);
 }
 
-/** @returns {number} the one in the middle */
+/**
+ * @param {number[]} values
+ * @returns {number} the one in the middle
+ */
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+/** @param {number} radians */
 export const toDegrees = (radians) => (radians * 180) / Math.PI;
+/** @param {number} degrees */
 export const toRadians = (degrees) => (degrees * Math.PI) / 180;

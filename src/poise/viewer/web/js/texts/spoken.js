@@ -70,7 +70,7 @@ export function spoken(sentence, size) {
     .replace(RADIANS, (_, value) => angle((Number(value) * 180) / Math.PI))
     .replace(BARE, (value) => bare(Number(value), size));
   return told.replace(REACHED, (_, left, iterations) => {
-    const parts = left.split(" and ").filter((part) => !NOTHING.test(part));
+    const parts = left.split(" and ").filter((/** @type {string} */ part) => !NOTHING.test(part));
     const took = Number(iterations) ? `, ${iterations} iteration${iterations === "1" ? "" : "s"}` : "";
     return parts.length ? `reached: ${parts.join(" and ")} left${took}` : `reached${took}`;
   });

@@ -1,5 +1,10 @@
 /** What the report of planted feet finds bad: a mark for each stretch, on the scrubber's scale, and what it is in words. */
 
+/**
+ * @import { State, Stretch } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 import { element } from "poise/widgets/element.js";
 import { toolButton } from "poise/widgets/tool_button.js";
 
@@ -7,14 +12,16 @@ const NEAR = 1e-3; // [s] a time at a mark
 
 export class BadFrames {
   /**
-   * @param {import("poise/state/store.js").Store} store
+   * @param {Store} store
    * @param {(time: number) => void} seek
    */
   constructor(store, seek) {
     this.store = store;
     this.seek = seek;
-    /** @type {{from: number, to: number, frame: number, text: string}[]} */
+    /** @type {Stretch[]} */
     this.stretches = [];
+    /** @type {Stretch|null} that was asked for last */
+    this.asked = null;
     this.drawn = "";
     this.marks = element("div", { class: "bad-marks", role: "group", "aria-label": "Bad frames" });
     this.words = element("span", { class: "bad-words", role: "status", "data-testid": "bad-words" });
@@ -30,6 +37,7 @@ export class BadFrames {
     store.on("frame", ({ time }) => this.say(time));
   }
 
+  /** @param {State} state */
   draw(state) {
     const seconds = state.duration;
     const drawn = JSON.stringify([state.bad, seconds]);
@@ -42,6 +50,7 @@ export class BadFrames {
     this.say(this.store.get("frame")?.time ?? 0);
   }
 
+  /** @param {Stretch} stretch @param {number} seconds of the clip */
   mark(stretch, seconds) {
     const mark = element("button", {
       type: "button",
@@ -65,9 +74,11 @@ export class BadFrames {
     const at = this.asked ? this.stretches.indexOf(this.asked) : -1;
     if (at >= 0) this.show(this.stretches[(at + way + this.stretches.length) % this.stretches.length]);
     else if (way > 0) this.show(this.stretches.find(({ from }) => from > time + NEAR) ?? this.stretches[0]);
-    else this.show(this.stretches.findLast(({ from }) => from < time - NEAR) ?? this.stretches.at(-1));
+    else
+      this.show(this.stretches.findLast(({ from }) => from < time - NEAR) ?? this.stretches[this.stretches.length - 1]);
   }
 
+  /** @param {Stretch} stretch */
   show(stretch) {
     this.asked = stretch;
     this.seek(stretch.from);

@@ -1,12 +1,18 @@
 /** When each foot is on the ground: a row of bars a foot, under the scrubber, with a line at the time shown. */
 
+/**
+ * @import { State } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 import { element } from "poise/widgets/element.js";
 
 export class ContactBars {
-  /** @param {import("poise/state/store.js").Store} store */
+  /** @param {Store} store */
   constructor(store) {
     this.store = store;
     this.drawn = "";
+    this.seconds = 0; // of the clip
     this.rows = element("div", { class: "contact-rows" });
     this.now = element("div", { class: "now" });
     this.whole = element("div", { class: "contacts", "data-testid": "contacts", role: "img" }, this.rows, this.now);
@@ -14,6 +20,7 @@ export class ContactBars {
     store.on("frame", (frame) => this.move(frame.time));
   }
 
+  /** @param {State} state */
   draw(state) {
     const clip = state.clips.find((each) => each.name === state.clip);
     this.seconds = state.duration || clip?.seconds || 0;
@@ -37,6 +44,7 @@ export class ContactBars {
     this.move(this.store.get("frame")?.time ?? 0);
   }
 
+  /** @param {number[]} numbers */
   bar([from, to]) {
     const bar = element("div", { class: "bar" });
     bar.style.left = `${(100 * from) / this.seconds}%`;
@@ -44,6 +52,7 @@ export class ContactBars {
     return bar;
   }
 
+  /** @param {number} time */
   move(time) {
     if (this.seconds) this.now.style.left = `${Math.min(100, (100 * time) / this.seconds)}%`;
   }

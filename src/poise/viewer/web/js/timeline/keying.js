@@ -1,5 +1,12 @@
 /** Bones that are turned while a clip is chosen: keyed into it at the time that is shown, if Key is on. */
 
+/**
+ * @import { Commands, Page } from "poise/commands/commands.js"
+ * @import { State } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ * @import { Playhead } from "poise/timeline/playhead.js"
+ */
+
 import { element } from "poise/widgets/element.js";
 import { retitle, toolButton } from "poise/widgets/tool_button.js";
 
@@ -8,7 +15,7 @@ const NEAR = 1e-3; // [s]
 /**
  * What goes out with a turn; at its start the clip stops at a frame.
  *
- * @param {any} page
+ * @param {Page} page
  * @param {string} what
  * @param {string} phase
  * @returns {{key?: boolean, time?: number}}
@@ -23,7 +30,7 @@ export function keyed({ store, playhead }, what, phase) {
   return { key: store.get("keying") === true, time: playhead.time };
 }
 
-/** Key, and taking a key away. */
+/** Key, and taking a key away. @param {Page} page @param {Commands} commands */
 export function keyButtons({ store, send, playhead }, commands) {
   const key = toolButton("key", "key", "", commands.key);
   const remove = toolButton("unkey", "close", "", () => send({ do: "unkey", ...now() }));
@@ -42,28 +49,30 @@ export function keyButtons({ store, send, playhead }, commands) {
   return [key, remove];
 }
 
+/** @param {Store} store @param {Playhead} playhead */
 function keyHere(store, playhead) {
   const joint = store.get("selected");
   const keys = store.get("state")?.keys ?? [];
   return keys.find((key) => key.joint === joint && Math.abs(key.time - playhead.time) < NEAR) ?? null;
 }
 
-/** A mark on the track for each key; a click goes there. */
+/** A mark on the track for each key; a click goes there. @param {Page} page */
 export function keyMarks({ store, playhead }) {
   const whole = element("div", { class: "key-marks", "data-testid": "key-marks", hidden: true });
   let shown = "";
   store.on(["state", "selected"], () => {
-    const { keys, duration } = store.get("state") ?? {};
+    const { keys = [], duration = 0 } = store.get("state") ?? {};
     const selected = store.get("selected");
     const drawn = JSON.stringify([keys, duration, selected]);
     if (drawn === shown) return;
     shown = drawn;
-    whole.hidden = !keys?.length;
-    whole.replaceChildren(...(keys ?? []).map((key) => mark(key, duration, selected, playhead)));
+    whole.hidden = !keys.length;
+    whole.replaceChildren(...keys.map((key) => mark(key, duration, selected, playhead)));
   });
   return whole;
 }
 
+/** @param {State["keys"][0]} of @param {number} duration @param {string|null} selected @param {Playhead} playhead */
 function mark({ joint, time }, duration, selected, playhead) {
   const words = `${joint}, ${time.toFixed(2)} s`;
   const made = element("button", {

@@ -1,15 +1,21 @@
 /** Which time of the clip is asked for: what a hand wants counts here until a frame shows it. */
 
+/**
+ * @import { Send } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 const NEAR = 1e-5; // [s] frames tell the time in 32 bits
 
 export class Playhead {
   /**
-   * @param {import("poise/state/store.js").Store} store
-   * @param {(action: any) => boolean} send
+   * @param {Store} store
+   * @param {Send} send
    */
   constructor(store, send) {
     this.store = store;
     this.send = send;
+    /** @type {string|null} */
     this.clip = null;
     this.waiting = false; // a time goes out with the next picture
     store.on("frame", ({ time }) => {

@@ -1,5 +1,11 @@
 /** The race of methods under the views: play, step, slow motion, and which iteration is shown. */
 
+/**
+ * @import { Commands, Page } from "poise/commands/commands.js"
+ * @import { Send } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 import { element, setOptions } from "poise/widgets/element.js";
 import { redraw, toolButton } from "poise/widgets/tool_button.js";
 
@@ -8,8 +14,8 @@ const WIDE = "(min-width: 760px)"; // as in the style sheet
 const STILL = "(prefers-reduced-motion: reduce)";
 
 /**
- * @param {import("poise/commands/commands.js").Page} page
- * @param {Record<string, any>} commands
+ * @param {Page} page
+ * @param {Commands} commands
  * @returns {HTMLElement} shown while methods race
  */
 export function raceBar({ store, send }, commands) {
@@ -63,12 +69,13 @@ export function raceBar({ store, send }, commands) {
   return whole;
 }
 
-/** Curves and figures are at the right; where motion is reduced, a race waits to be played. */
+/** Curves and figures are at the right; where motion is reduced, a race waits to be played. @param {Store} store @param {Send} send */
 function begin(store, send) {
   if (matchMedia(WIDE).matches) store.set("closed", { ...store.get("closed"), right: false });
   if (matchMedia(STILL).matches) send({ do: "race_play", on: false });
 }
 
+/** @param {Store} store @param {Send} send */
 function speedChoice(store, send) {
   const select = element("select", {
     "data-testid": "race-speed",

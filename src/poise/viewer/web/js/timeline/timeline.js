@@ -1,5 +1,11 @@
 /** The clip: which, playing or not, where in it, how fast; the ground; and which foot is down when. */
 
+/**
+ * @import { Commands, Page } from "poise/commands/commands.js"
+ * @import { Send, State } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ */
+
 import { BadFrames } from "poise/timeline/bad_frames.js";
 import { ContactBars } from "poise/timeline/contact_bars.js";
 import { keyButtons, keyMarks } from "poise/timeline/keying.js";
@@ -13,8 +19,8 @@ const NONE = "";
 
 /**
  * @param {HTMLElement} place
- * @param {import("poise/commands/commands.js").Page} page
- * @param {Record<string, any>} commands
+ * @param {Page} page
+ * @param {Commands} commands
  */
 export function fillTimeline(place, page, commands) {
   const { store, send } = page;
@@ -29,7 +35,7 @@ export function fillTimeline(place, page, commands) {
   const terrain = terrainChoice(store, send);
   const contacts = new ContactBars(store);
   const bad = new BadFrames(store, (time) => page.playhead.seek(time));
-  commands.badFrame = (way) => bad.go(way);
+  page.badFrames = bad;
   place.append(
     raceBar(page, commands),
     element(
@@ -69,9 +75,11 @@ export function fillTimeline(place, page, commands) {
 
 /** Play, scrub, speed and the clock; time comes with each frame. */
 class Player {
+  /** @param {Page} page */
   constructor({ store, send, playhead }) {
     this.store = store;
     this.playhead = playhead;
+    this.seconds = 0; // of the clip
     this.slider = element("input", {
       type: "range",
       min: 0,
@@ -93,6 +101,7 @@ class Player {
     store.on(["frame", "asked"], () => this.tell(playhead.time));
   }
 
+  /** @param {() => void} act */
   button(act) {
     const play = toolButton("play", "play", "Play (Space)", act);
     this.store.on("state", (state) => {
@@ -103,6 +112,7 @@ class Player {
     return play;
   }
 
+  /** @param {State} state */
   follow(state) {
     this.clip = state.clips.find((each) => each.name === state.clip) ?? null;
     this.seconds = state.duration || this.clip?.seconds || 0; // planted clips may last longer
@@ -117,6 +127,7 @@ class Player {
     this.tell(this.playhead.time);
   }
 
+  /** @param {number} time */
   tell(time) {
     if (!this.clip) {
       this.clock.textContent = "";
@@ -130,7 +141,7 @@ class Player {
   }
 }
 
-/** Ground of the list, or in words of one's own ("slope:12"). */
+/** Ground of the list, or in words of one's own ("slope:12"). @param {Store} store @param {Send} send */
 function terrainChoice(store, send) {
   const own = "...";
   const choose = () => {

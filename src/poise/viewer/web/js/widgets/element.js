@@ -1,15 +1,20 @@
 /** Making HTML elements in one line, without text ever being read as markup. */
 
 /**
- * Make an element.
+ * Listeners `onclick` (any `on...`), and attributes: `true` is one without value, `null` or `false` none; `value`,
+ * `checked` and `disabled` are set as properties.
  *
- * An attribute `onclick` (any `on...`) is a listener, `true` an attribute without value, `null` or `false` none;
- * `value`, `checked` and `disabled` are set as properties. Children are elements or texts; null is skipped.
+ * @typedef {Record<string, unknown> & {[K in keyof HTMLElementEventMap as `on${K}`]?: (event: HTMLElementEventMap[K]) => void}} Attributes
+ */
+
+/**
+ * Make an element. Children are elements or texts; null is skipped.
  *
- * @param {string} tag
- * @param {Record<string, any>} [attributes]
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes]
  * @param {...(Node|string|null)} children
- * @returns {any} the element (any: callers know its tag)
+ * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -18,9 +23,15 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** @param {string} selector @param {ParentNode} [place] @returns {HTMLElement|null} the first element that it is of */
+export function find(selector, place = document) {
+  return place.querySelector(selector);
+}
+
+/** @param {HTMLElement} made @param {string} name @param {any} value */
 function setAttribute(made, name, value) {
   if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-  else if (name === "value" || name === "checked" || name === "disabled") made[name] = value;
+  else if (name === "value" || name === "checked" || name === "disabled") Object.assign(made, { [name]: value });
   else if (value === true) made.setAttribute(name, "");
   else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, String(value));
 }

@@ -55,6 +55,7 @@ export function segments(label, choices, choose) {
     element("button", { type: "button", "data-testid": testid, title, onclick: () => choose(value) }, text),
   );
   const whole = element("div", { class: "segments", role: "group", "aria-label": label }, ...buttons);
+  /** @param {any} chosen @param {Record<string, string|null>} [refused] */
   const show = (chosen, refused = {}) =>
     buttons.forEach((button, i) => {
       const { value, title } = choices[i];

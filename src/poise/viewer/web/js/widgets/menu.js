@@ -1,6 +1,6 @@
 /** A button with a list under it, drawn above everything and closed by a click elsewhere or Esc. */
 
-import { element } from "poise/widgets/element.js";
+import { element, find } from "poise/widgets/element.js";
 import { icon } from "poise/widgets/icons.js";
 
 const GAP = 4; // [px] between button and list, and from the edge of the window
@@ -28,40 +28,51 @@ export function menu({ text, title, testid, drawing }, list) {
     icon("down"),
   );
   opener.popoverTargetElement = list;
-  list.addEventListener("beforetoggle", (event) => opener.setAttribute("aria-expanded", event.newState === "open"));
+  list.addEventListener("beforetoggle", (event) =>
+    opener.setAttribute("aria-expanded", String(event.newState === "open")),
+  );
   list.addEventListener("toggle", (event) => event.newState === "open" && opened(opener, list));
   list.addEventListener("keydown", (event) => walk(event, list));
   return element("span", { class: "menu-place" }, opener, list);
 }
 
-/** An entry that does one thing and closes the list. */
+/**
+ * An entry that does one thing and closes the list.
+ * @param {string} testid
+ * @param {string} text
+ * @param {string} note
+ * @param {() => void} act
+ */
 export function entry(testid, text, note, act) {
-  const choose = (event) => {
-    event.currentTarget.closest("[popover]")?.hidePopover();
-    act();
-  };
-  return element(
+  const whole = element(
     "button",
-    { type: "button", class: "entry", "data-testid": testid, onclick: choose },
+    { type: "button", class: "entry", "data-testid": testid },
     element("span", { class: "entry-title" }, text),
     note ? element("span", { class: "entry-note" }, note) : null,
   );
+  whole.addEventListener("click", () => {
+    /** @type {HTMLElement|null} */ (whole.closest("[popover]"))?.hidePopover();
+    act();
+  });
+  return whole;
 }
 
+/** @param {HTMLElement} opener @param {HTMLElement} list */
 function opened(opener, list) {
   const at = opener.getBoundingClientRect();
   const width = list.offsetWidth;
   list.style.left = `${Math.max(GAP, Math.min(at.left, innerWidth - width - GAP))}px`;
   list.style.top = `${at.bottom + GAP}px`;
   list.style.maxHeight = `${innerHeight - at.bottom - 3 * GAP}px`;
-  list.querySelector("button, input")?.focus({ preventScroll: true });
+  find("button, input", list)?.focus({ preventScroll: true });
 }
 
+/** @param {KeyboardEvent} event @param {HTMLElement} list */
 function walk(event, list) {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
   if (!step) return;
   event.preventDefault();
-  const entries = [...list.querySelectorAll("button, input")];
-  const at = entries.indexOf(document.activeElement);
+  const entries = /** @type {(HTMLElement|null)[]} */ ([...list.querySelectorAll("button, input")]);
+  const at = entries.indexOf(/** @type {HTMLElement|null} */ (document.activeElement));
   entries[(at + step + entries.length) % entries.length]?.focus();
 }

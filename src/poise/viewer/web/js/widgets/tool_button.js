@@ -1,5 +1,7 @@
 /** A button with a drawing on it: its words are for the pointer that rests on it and for screen readers. */
 
+/** @import { Store } from "poise/state/store.js" */
+
 import { element } from "poise/widgets/element.js";
 import { icon } from "poise/widgets/icons.js";
 
@@ -18,13 +20,22 @@ export function toolButton(testid, drawing, title, act) {
   );
 }
 
-/** Give a button other words, for the pointer and for screen readers. */
+/**
+ * Give a button other words, for the pointer and for screen readers.
+ * @param {HTMLButtonElement} button
+ * @param {string} title
+ */
 export function retitle(button, title) {
   button.title = title;
   button.setAttribute("aria-label", title);
 }
 
-/** Give a button another drawing and other words. */
+/**
+ * Give a button another drawing and other words.
+ * @param {HTMLButtonElement} button
+ * @param {string} drawing
+ * @param {string} title
+ */
 export function redraw(button, drawing, title) {
   retitle(button, title);
   button.replaceChildren(icon(drawing));
@@ -33,7 +44,7 @@ export function redraw(button, drawing, title) {
 const THEME_NAMES = { auto: "as the system", dark: "dark", light: "light" };
 
 /**
- * @param {import("poise/state/store.js").Store} store
+ * @param {Store} store
  * @param {() => void} act to the next theme
  * @returns {HTMLButtonElement}
  */
