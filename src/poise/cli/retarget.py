@@ -35,7 +35,6 @@ from poise.ground.terrain.words import FORMS
 from poise.io.registry import ALL_CLIPS, build_clip_paths, load
 from poise.model.clip import Clip
 from poise.model.rig import Rig
-from poise.model.rig_roles import find_roles
 from poise.retargeting.match import Match, match_roles
 from poise.retargeting.retarget import Retargeted
 from poise.retargeting.retarget import retarget as retarget_clip
@@ -257,7 +256,7 @@ def _show_match(
         check_writable(save_path)
         check_overwrites_no_input({"--save-match": save_path}, {"CLIP": clips[0], "TARGET": job.target})
     source, target = (load(path, include_root=job.include_root) for path in (clips[0], job.target))
-    pairs = match_roles(find_roles(source), find_roles(target)) if job.match is None else Match.load(job.match)
+    pairs = match_roles(source.roles, target.roles) if job.match is None else Match.load(job.match)
     if save_path is not None:
         pairs.save(save_path)
     if is_printed and as_json:

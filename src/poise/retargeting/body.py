@@ -256,6 +256,7 @@ class _SegmentBuilder:
         self._points = reference.body.points
         self._axes = _find_axes_by_role(reference.skeleton, joints)
         self._size = float(np.ptp(self._points, axis=0).max())
+        self._hand_axes = {side: self._find_hand_axes(side) for side in SIDES}
 
     def name_bend_source(self, role: str) -> str:
         """Name the evidence for the axis of an elbow or knee."""
@@ -304,7 +305,7 @@ class _SegmentBuilder:
         if part in ("UpperArm", "LowerArm", "UpperLeg", "LowerLeg"):
             return _build_axes(self._find_bone(role), self._find_hinge(role), self._reference.body.left)
         if part == "Hand":
-            return self._find_hand_axes(side)
+            return self._hand_axes[side]
         if part in ("Foot", "Toes"):
             return self._find_foot_axes(side)
         if side and part.startswith(FINGERS) and f"{side}Hand" in self._rows:
@@ -369,7 +370,7 @@ class _SegmentBuilder:
 
     def _find_finger_axes(self, side: str, part: str) -> Floats:
         """Find the axes of a finger's joint: bone and flexion axis."""
-        hand = self._find_hand_axes(side)
+        hand = self._hand_axes[side]
         bone = self._find_finger_bone(f"{side}{part}", hand[:, 0])
         return _build_axes(bone, hand[:, 2] if part.startswith("Thumb") else hand[:, 1], hand[:, 2])
 

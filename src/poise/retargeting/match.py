@@ -17,7 +17,6 @@ from poise.model.anatomy.roles import Roles
 from poise.model.clip import Clip
 from poise.model.joint_tree import is_robot
 from poise.model.rig import Rig
-from poise.model.rig_roles import find_roles
 from poise.model.roles.bone_names import BONES, SIDES
 from poise.model.roles.role_search import MIN_CONFIDENCE
 from poise.model.skeleton import Kind, Skeleton
@@ -206,7 +205,7 @@ def match(source: Rig, target: Rig, *, clip: Clip | None = None) -> Match:
         check_type(rig, Rig, name)
     if clip is not None:
         check_type(clip, Clip, "the clip of a match")
-    return match_roles(find_roles(source), find_roles(target))
+    return match_roles(source.roles, target.roles)
 
 
 def match_roles(source: Roles, target: Roles) -> Match:

@@ -228,7 +228,7 @@ def build_report(measured: Measured) -> RetargetReport:
         hands=hands,
         jumps=jumps,
         unmatched=tuple(row.role for row in measured.match.joints if not row.is_used),
-        worse=tuple(_list_losses(limbs, (feet, hands), jumps, measured)),
+        worse=tuple(_list_losses((limbs, standing), (feet, hands), jumps, measured)),
         notes=measured.notes,
     )
 
@@ -326,17 +326,21 @@ def _measure_step_width(body: Body, positions: Floats) -> float:
 
 
 def _list_losses(
-    limbs: tuple[LimbError, ...],
+    limbs_and_standing: tuple[tuple[LimbError, ...], tuple[LimbError, ...]],
     feet_and_hands: tuple[Mapping[str, float] | None, tuple[float, float] | None],
     jumps: tuple[Jump, ...],
     measured: Measured,
 ) -> list[str]:
     """List what exceeds its bound, a sentence each."""
     feet, hands = feet_and_hands
+    limbs, standing = limbs_and_standing
     losses: list[str] = []
-    for limb in limbs:
-        is_arm = limb.role.endswith("Arm")
-        if is_arm:
+    legs = limbs if measured.planted is None else standing
+    for limb in (
+        *(limb for limb in limbs if limb.role.endswith("Arm")),
+        *(limb for limb in legs if limb.role.endswith("Leg")),
+    ):
+        if limb.role.endswith("Arm"):
             bound = MAX_MOVED_ARM_ERROR_DEG if measured.moved_arms.any() else MAX_ARM_ERROR_DEG
         else:
             bound = MAX_LEG_ERROR_DEG if measured.planted is None else MAX_PLANTED_LEG_ERROR_DEG

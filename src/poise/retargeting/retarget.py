@@ -25,7 +25,6 @@ from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.rig_roles import find_roles
 from poise.retargeting.body import Body, measure_body
 from poise.retargeting.flat_feet import select_flat_feet
 from poise.retargeting.hand_contact import bring_hands_together, compute_touch_weights
@@ -235,7 +234,7 @@ def _retarget_clip(
     clip: Clip, rig: Rig, target: Rig, match: Match | None, options: Options, advance: Advance
 ) -> Retargeted:
     clip, notes = even(clip) if options.fps is None else (clip.resample(options.fps), ())
-    pairs = match_roles(find_roles(rig), find_roles(target)) if match is None else match
+    pairs = match_roles(rig.roles, target.roles) if match is None else match
     check_match(pairs, rig.skeleton, target.skeleton)
     front, rest, first_notes = _split_first_frames(clip, rig)
     clip, first_notes = (clip, ()) if options.first == "keep" else (rest, first_notes)
