@@ -37,3 +37,9 @@ def test_imports_exist_and_every_module_is_imported():
     modules = {path.relative_to(MODULES).as_posix() for path in MODULES.rglob("*.[jt]s")}
     assert imports <= modules
     assert modules - imports == {"main.js", "player.js"}
+
+
+def test_state_of_the_page_is_in_the_store():
+    """A module has no variable that outlives a call; caches of drawings are objects and constants."""
+    for module in MODULES.rglob("*.js"):
+        assert not re.findall(r"^(?:export )?(?:let|var) \w+", module.read_text(encoding="utf-8"), re.MULTILINE), module

@@ -121,8 +121,6 @@ function ask(likely, take) {
   dialog.showModal();
 }
 
-let deliveries = 0;
-
 /**
  * Send the files in pieces, one after the other, for as long as Poise wants them.
  * @param {Page} page
@@ -133,7 +131,8 @@ async function send(page, all, main) {
   const { store, connection } = page;
   const given = needed(all, main, store.need("welcome").most_bytes);
   const total = sizeOf(given);
-  const id = ++deliveries;
+  const id = (store.get("delivery") ?? 0) + 1;
+  store.set("delivery", id);
   const wanted = new Promise((answered) => {
     const forget = store.on(["upload", "connection"], () => {
       const upload = store.get("upload");
@@ -145,7 +144,7 @@ async function send(page, all, main) {
   });
   page.send({ do: "upload", id, main: main.path, files: given.length, bytes: total });
   if (!(await wanted)) return;
-  const goesOn = () => store.get("connection") === "open" && store.get("upload")?.go && deliveries === id;
+  const goesOn = () => store.get("connection") === "open" && store.get("upload")?.go && store.get("delivery") === id;
   let sent = 0;
   try {
     for (const { path, file } of given) {

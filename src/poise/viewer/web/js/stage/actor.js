@@ -20,25 +20,13 @@ import { Poles } from "poise/handles/poles.js";
 import { Ranges } from "poise/handles/ranges.js";
 import { viewOf } from "poise/protocol/frames.js";
 import { PALETTES } from "poise/stage/palette.js";
+import { SHOWN_AT_FIRST } from "poise/state/settings.js";
 import { Color, Matrix4, Vector3 } from "three";
 
 const _scale = new Matrix4();
 
-/** Whether a model's bones are seen, its skin, and so on. */
-export const SHOW = {
-  bones: true,
-  skin: true,
-  through: false,
-  axes: false,
-  limits: true,
-  ranges: true,
-  loops: true,
-  ghost: false,
-  trail: false,
-  grid: true,
-  shadows: false,
-  skinOpacity: 1,
-};
+/** Whether a model's bones are seen, its skin, and so on, as long as nobody has said it. */
+export const SHOW = { ...SHOWN_AT_FIRST, ghost: false, trail: false, shadows: false };
 
 export class Actor {
   /**

@@ -58,6 +58,8 @@ interface Chosen {
   farewell: string;
   /** id of the model that is shown */
   shown: number;
+  /** Number of the newest upload. */
+  delivery: number;
   /** Name of a joint. */
   selected: string | null;
   /** id of a chain */
