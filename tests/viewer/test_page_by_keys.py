@@ -48,6 +48,9 @@ EFFECTS = {
     "help": ("document.querySelector('[data-testid=help-sheet]').open", {}),
 }
 
+#: Commands that need a race or planted feet.
+PRESSED_ELSEWHERE = {"race", "badFrame"}
+
 #: The controls that are to be seen and take input; those of a group of choices count as one.
 CONTROLS = """
 () => [...document.querySelectorAll("button, input, select, textarea, summary, [tabindex='0']")]
@@ -75,14 +78,14 @@ def body(served):
     """The bundled humanoid as a whole body, its view in focus and its left hand chosen, by keys alone."""
     tab = served(build_document(poise.load(samples.path("humanoid.glb"))))
     tab.answered()
-    press(tab, "M")
+    press(tab, "A")
     choose(tab, "LeftHand")
     return tab
 
 
 def choose(tab, part):
     for _ in range(40):
-        press(tab, "N")
+        press(tab, "C")
         if tab.until("window.poise.selected") == part:
             return
     raise AssertionError(f"{part} was never chosen")
@@ -147,8 +150,8 @@ def test_the_camera_is_moved_by_keys(body):
 def test_a_target_is_chosen_and_moved_by_keys(served):
     tab = served("two_methods")
     tab.answered()
-    press(tab, "M")
-    press(tab, "N")
+    press(tab, "A")
+    press(tab, "C")
     name = tab.until(f"{VIEW}.gizmo.active").partition(":")[2]
     before = tab.chain(name)["position"]
     for _ in range(3):
@@ -164,10 +167,12 @@ def test_every_shortcut_does_something(served):
     rig = poise.load(samples.path("humanoid.glb"))
     tab = served(build_document(rig, clip_name=rig.clips[0].name, scope="limbs"))
     shortcuts, _ = tab.get(TABLES)
-    assert {each["command"] for each in shortcuts} == set(EFFECTS)
+    assert {each["command"] for each in shortcuts} == {*EFFECTS, *PRESSED_ELSEWHERE}
     press(tab, "Space")
     tab.until_state("!state.playing")
     for each in shortcuts:
+        if each["command"] in PRESSED_ELSEWHERE:
+            continue
         tab.get("document.activeElement.blur()")
         tab.click("joint-LeftHand")
         tab.get("document.activeElement.blur()")

@@ -36,7 +36,7 @@ export function helpSheet() {
         ),
       ),
       table(
-        "In the view (M)",
+        "In the view (A)",
         STAGE_KEYS.map((each) => [keyCaps(each.keys), each.text]),
       ),
       table(

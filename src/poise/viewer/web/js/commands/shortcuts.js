@@ -16,7 +16,7 @@ export const SHORTCUTS = [
   { keys: "X", text: "Gizmo along the world's axes, or the target's own", group: "Target", command: "space" },
   { keys: "T", text: "Turn the selected bone, or the target again", group: "Target", command: "turnBones" },
   { keys: "P", text: "Pin the selected joint, or let it go", group: "Target", command: "pin" },
-  { keys: "M", text: "Move by keys: the arrows go to the view", group: "Target", command: "focusView" },
+  { keys: "A", text: "Move by keys: the arrows go to the view", group: "Target", command: "focusView" },
   { keys: "S", text: "Step: one iteration", group: "Solving", command: "step" },
   { keys: "R", text: "Reset to the start pose; restart a race", group: "Solving", command: "reset" },
   { keys: "M", text: "Race of methods for the active chain", group: "Solving", command: "race" },

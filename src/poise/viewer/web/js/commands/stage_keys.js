@@ -12,8 +12,8 @@ const ZOOM = 1.1; // of the distance
 
 /** @type {StageKey[]} */
 export const STAGE_KEYS = [
-  { keys: "] or N", text: "Choose the next part", act: "choose", way: [1] },
-  { keys: "[ or Shift+N", text: "Choose the part before", act: "choose", way: [-1] },
+  { keys: "C or ]", text: "Choose the next part", act: "choose", way: [1] },
+  { keys: "Shift+C or [", text: "Choose the part before", act: "choose", way: [-1] },
   { keys: "Left", text: "Move it to the left", act: "move", way: [-1, 0, 0] },
   { keys: "Right", text: "Move it to the right", act: "move", way: [1, 0, 0] },
   { keys: "Up", text: "Move it upwards", act: "move", way: [0, 1, 0] },

@@ -33,7 +33,7 @@ export class StageKeys {
     this._ends = new AbortController();
     const { container } = viewport;
     Object.assign(container, { tabIndex: 0, role: "application" });
-    container.setAttribute("aria-label", "Figure: N chooses a part, arrows move it, H shows all keys");
+    container.setAttribute("aria-label", "Figure: C chooses a part, arrows move it, H shows all keys");
     const { signal } = this._ends;
     /** @type {Map<string, StageKey>} */
     const table = new Map();
