@@ -103,6 +103,26 @@ def test_a_hand_is_pulled_by_its_skin_and_the_feet_stay(tab, monkeypatch):
     assert_shown_is_solved(tab)
 
 
+def test_the_head_looks_along_and_back_after_the_hand_is_let_go(tab):
+    tab.answered()
+    looks = tab.studio.document.find_chain("gaze")
+    assert not looks.enabled
+    place = joint_on_screen(tab, "LeftHand", 0.3)
+    tab.page.mouse.move(*place)
+    tab.page.mouse.down()
+    for dx, dy in WAY:
+        tab.page.mouse.move(place[0] + dx, place[1] + dy)
+    tab.until_state("state.pulled !== null")
+    tab.answered()
+    ahead = read_pose(tab).world["Head"].rotations
+    assert tab.studio.document.find_chain("gaze").enabled
+    tab.page.mouse.up()
+    tab.until_state("!state.chains.find(({id}) => id === 'gaze').enabled")
+    tab.answered()
+    back = read_pose(tab).world["Head"].rotations
+    assert abs(back[2]) < abs(ahead[2])  # of its turn to the side
+
+
 def list_pins(tab):
     return sorted(chain.tip for chain in tab.studio.document.chains if chain.kind == "pin" and chain.enabled)
 

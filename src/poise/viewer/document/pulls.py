@@ -7,24 +7,29 @@ One part is pulled at a time. Its target stays where it was let go, until anothe
 
 from __future__ import annotations
 
+import math
 from typing import Any, cast
+
+import numpy as np
 
 from poise.errors import InputError
 from poise.model.pose import Pose
 from poise.problem.goal_interface import ORIGIN
 from poise.viewer.body_parts import is_of_limb
-from poise.viewer.document.chains import TargetedChain, build_chain
+from poise.viewer.document.chains import TargetedChain, build_chain, to_vector
 from poise.viewer.document.document import SCOPES, Document, PullScope, build_scope
 from poise.viewer.document.whole_body import (
     LOOK_NAME,
     PIN_WEIGHT,
     build_pin,
     clamp_gaze,
+    find_gaze_axes,
     find_root,
 )
 from poise.viewer.protocol import read_choice, read_quaternion, read_text, read_vector
 
 PULL_NAME = "pull"
+_GAZE_BACK_SHARE, _GAZE_END_RAD = 0.22, math.radians(6.0)  # a share for each pose, until it is nearly straight ahead
 _PULLED_PIN_WEIGHT = 1.0  # a pinned foot that is pulled gives way, so that the other one stands
 
 
@@ -124,10 +129,13 @@ def settle_pull(document: Document, displayed_pose: Pose, *, is_reached: bool) -
     """Return the document with the target of a pull at its part.
 
     A part that was pulled beyond reach then rests, and a pinned one is pinned there. What is reached stays as it is.
+    The head turns back to where the figure faces.
     """
-    pulled = find_pulled(document)
+    pulled, turned = find_pulled(document), _turn_gaze_back(document, displayed_pose)
     if pulled is not None and pulled.kind == "pin":
-        return release_pull(document, displayed_pose)
+        return release_pull(turned, displayed_pose)
+    if turned is not document:  # the part still moves
+        return turned
     if pulled is None or is_reached:
         return document
     return document.with_chain(pulled.with_target_at(displayed_pose))
@@ -146,6 +154,20 @@ def _let_head_look(document: Document, displayed_pose: Pose) -> Document:
         return document.with_chain(gaze.replace(enabled=False))
     eye = displayed_pose.world[gaze.tip].positions
     return document.with_chain(gaze.replace(enabled=True, position=clamp_gaze(document.start, eye, pulled.position)))
+
+
+def _turn_gaze_back(document: Document, displayed_pose: Pose) -> Document:
+    """Return the document with the gaze nearer to straight ahead. It ends there."""
+    gaze = next((chain for chain in document.chains if chain.name == LOOK_NAME), None)
+    if gaze is None or gaze.kind != "look" or not gaze.enabled:
+        return document
+    eye = displayed_pose.world[gaze.tip].positions
+    way, ahead = np.array(gaze.position) - eye, find_gaze_axes(document.start)[0]
+    distance = float(np.linalg.norm(way))
+    turned = way + _GAZE_BACK_SHARE * (distance * ahead - way)
+    if turned @ ahead > math.cos(_GAZE_END_RAD) * np.linalg.norm(turned):
+        return document.with_chain(gaze.replace(enabled=False))
+    return document.with_chain(gaze.replace(position=to_vector(eye + turned)))
 
 
 def find_pulled(document: Document) -> TargetedChain | None:

@@ -59,7 +59,7 @@ def clamp_gaze(start: Pose, eye: Floats, point: Vector) -> Vector:
     point
         (3,) what is to be looked at. Its distance is kept.
     """
-    axes = get_or_compute(start, "axes of gaze", None, lambda: _find_gaze_axes(start))
+    axes = find_gaze_axes(start)
     direction = np.array(point) - eye
     ahead, aside, above = (float(direction @ axis) for axis in axes)
     distance = math.hypot(ahead, aside, above)
@@ -70,8 +70,12 @@ def clamp_gaze(start: Pose, eye: Floats, point: Vector) -> Vector:
     return to_vector(eye + distance * (shares @ axes))
 
 
-def _find_gaze_axes(start: Pose) -> Floats:
+def find_gaze_axes(start: Pose) -> Floats:
     """Find the axes (3, 3) of a pose: ahead, left, up."""
+    return get_or_compute(start, "axes of gaze", None, lambda: _compute_gaze_axes(start))
+
+
+def _compute_gaze_axes(start: Pose) -> Floats:
     skeleton = start.skeleton
     frame = find_body_frame(skeleton)
     hips = find_joint_roles(skeleton).joints["hips"]

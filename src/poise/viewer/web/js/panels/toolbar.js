@@ -125,11 +125,11 @@ function viewsButton(store, count, drawing, title, commands) {
 
 /** @param {Store} store @param {Send} send */
 function sceneMenu(store, send) {
-  const list = element("div", { "aria-label": "Scenes" });
+  const list = element("div", { class: "scenes", "aria-label": "Scenes" });
   /** @param {string|null} name */
   const go = (name) => () => send({ do: "scene", name });
   store.on("welcome", ({ scenes }) => {
-    list.replaceChildren(...scenes.map(({ name, title, text }) => entry(`scene-${name}`, title, text, go(name))));
+    list.replaceChildren(...scenes.map(({ name, title, text }) => sceneEntry(name, title, text, go(name))));
   });
   /** @type {string|null} the file that leads the list */
   let shown = null;
@@ -143,6 +143,18 @@ function sceneMenu(store, send) {
     for (const each of list.children) each.classList.toggle("chosen", each.getAttribute("data-testid") === chosen);
   });
   return menu({ text: "Scenes", title: "Demo scenes", testid: "scene-menu" }, list);
+}
+
+/**
+ * A scene with its small picture.
+ * @param {string} name @param {string} title @param {string} text @param {() => void} act
+ */
+function sceneEntry(name, title, text, act) {
+  const whole = entry(`scene-${name}`, title, text, act);
+  const picture = element("img", { class: "entry-picture", src: `./scenes/${name}.png`, alt: "", loading: "lazy" });
+  whole.classList.add("with-picture");
+  whole.prepend(picture);
+  return whole;
 }
 
 /** @param {Store} store @param {Page} page */
