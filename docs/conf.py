@@ -1,6 +1,7 @@
 """Settings of the documentation: `scripts/docs` builds it."""
 
 import pkgutil
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -96,11 +97,14 @@ def _exists(name: str) -> bool:
 
 
 def _write_pages(app: Sphinx, error: Exception | None) -> None:
-    """Write the pages that docs/solving_pages.md shows, as `poise view --html` does."""
+    """Write the pages and pictures of docs/solving_pages.md and docs/scene_gallery.md.
+
+    They are those of `poise view --html`, made anew with each build, so that none is stored.
+    """
     if error is not None or app.builder.name != "html":
         return
+    from poise.viewer import scenes  # noqa: PLC0415
     from poise.viewer.document.document import build_document  # noqa: PLC0415
-    from poise.viewer.scenes import build_scene  # noqa: PLC0415
     from poise.viewer.session.downloads import build_document_page  # noqa: PLC0415
 
     folder = Path(app.outdir) / "pages"
@@ -108,9 +112,11 @@ def _write_pages(app: Sphinx, error: Exception | None) -> None:
     for name, document in {
         "humanoid": build_document(poise.load(poise.sample("humanoid.glb"))),
         "arm": build_document(poise.load(poise.sample("arm.urdf"))),
-        "ccd": build_scene("ccd"),
+        **{name: scenes.build_scene(name) for name in scenes.names()},
     }.items():
         (folder / f"{name}.html").write_bytes(build_document_page(document))
+    for picture in (Path(scenes.__file__).parent.parent / "web" / "scenes").glob("*.png"):
+        shutil.copy(picture, folder)
 
 
 def setup(app: Sphinx) -> None:
