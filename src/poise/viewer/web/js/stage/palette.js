@@ -63,7 +63,7 @@ export const PALETTES = {
     contour: 0x4b5666,
     edge: 0x232a33,
     pole: 0x5b16a8,
-    pin: 0xc2185b,
+    pin: 0xa0408c,
     handle: 0x0277bd,
     trail: 0xb26a00,
     axis: 0x9a6700,
