@@ -109,6 +109,18 @@ class TestPulls:
         assert foot.find_chain("pin LeftFoot").pull == 1.0
         assert done(foot, pull("RightHand"), pose=frame).find_chain("pull").pull == 0.25
 
+    def test_the_head_turns_back_little_by_little_after_a_pull(self, body, frame):
+        document = done(body, pull("LeftHand", position=[0.9, 1.0, 0.2]), pose=frame)
+        eye, yaws = frame.world["Head"].positions, []
+        while document.find_chain("gaze").enabled:
+            x, _, z = document.find_chain("gaze").position - eye
+            yaws.append(abs(np.arctan2(x, z)))
+            assert len(yaws) < 30
+            document = settle_pull(document, frame, is_reached=True)
+        assert len(yaws) > 4
+        assert (np.diff(yaws) < 0).all()
+        assert settle_pull(document, frame, is_reached=True) is document
+
     def test_a_move_that_turns_begins_another_one(self, body, frame):
         moved = done(body, pull("LeftHand", offset=[0.0, 0.1, 0.0]), pose=frame)
         turned = done(moved, pull("LeftHand", "move", rotation=[0, 1, 0, 0]), pose=frame)
