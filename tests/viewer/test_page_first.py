@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
+from tests.timeouts import PATIENCE
 from tests.viewer.test_page_pointers import Hand, joint_on_screen
 
 LEFT_ALONE_MS = 300  # long enough for some frames of a figure that moves
@@ -23,9 +26,12 @@ def is_idling(tab):
 
 def wait_for_motion(tab):
     """Wait until the figure moves by itself."""
+    end = time.monotonic() + PATIENCE
+    while not is_idling(tab):
+        assert time.monotonic() < end, "it never moved"
+        tab.page.wait_for_timeout(30)
     frames = tab.get("window.poise.frames")
     tab.until(f"window.poise.frames > {frames + 5}")
-    assert is_idling(tab)
 
 
 def test_the_figure_moves_and_one_line_says_what_to_do(tab):
