@@ -109,6 +109,7 @@ FIRST = {"unkey": [_WALK, ("turn", _KEYED)], "plant": [_WALK], "play": [_WALK], 
 
 #: Arguments of what a page may ask for besides.
 COMMANDS = {
+    "idle": [{"on": True}, {"on": False}],
     "select": [{"joint": "LeftHand"}, {"joint": None}],
     "watch": [{"curve": False}, {"curve": True}],
     "step": [{}],
