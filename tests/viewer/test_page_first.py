@@ -99,17 +99,6 @@ def test_sides_stay_as_they_were_left(tab):
     assert not tab.at("panel-chains").is_visible()
 
 
-def test_nothing_is_written_before_the_figure_comes(tab):
-    """Until then the page has its tools and an empty stage."""
-    tab.page.route("**/js/main.js", lambda route: route.abort())
-    tab.page.goto(tab.server.url)
-    assert tab.page.locator("body").inner_text().strip() == ""
-    tab.page.unroute("**/js/main.js")
-    tab.errors.clear()
-    tab.page.goto(tab.server.url)
-    tab.until("window.poise && window.poise.ready")
-
-
 def test_each_scene_says_what_to_try_until_it_was_tried(tab):
     tab.get('window.poise.send({do: "scene", name: "walk_on_hills"})')
     tab.until_state("state.scene === 'walk_on_hills'")
