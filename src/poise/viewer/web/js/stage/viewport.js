@@ -65,6 +65,8 @@ export class Viewport {
     this._fresh = false; // the next frame is the first of a model or clip
     this._unsolved = false;
     this._time = 0; // of the clip, in the frame that was shown last [s]
+    /** @type {string|null} */
+    this._clip = null; // of that frame; null where the state of its version had not come
     this._carrier = 0; // index of the joint that the camera goes along with
     this._shape = "";
     this.stage = new Stage(container, () => this._beforeDraw());
@@ -271,16 +273,26 @@ export class Viewport {
     else if (before && this._runs(frame)) this._goAlong(this.actor, before);
     else if (solved && this._unsolved && !this.view.touched && this.view.cuts(this.actor.joints())) this._fit();
     this._time = frame.time;
+    this._clip = this._clipOf(frame);
     // what is shown is the pose alone: the solver is being compiled, unless it waits for a part to be pulled
     this._unsolved = !solved && this.state?.scope !== "body";
     this.stage.invalidate();
   }
 
-  /** Whether the clip goes on in this frame; a pull leaves it, and the camera stays. @param {Frame} frame */
+  /**
+   * Whether the clip of the last frame goes on in this one. A pull leaves the clip and its undoing comes back to it;
+   * the camera stays.
+   * @param {Frame} frame
+   */
   _runs(frame) {
-    const sought = frame.time !== this._time && frame.version === this.state?.version; // not pulled nor undone
-    const moves = frame.playing || sought;
-    return moves && Boolean(this.state?.clip) && this.grab.taken === null;
+    const clip = this._clipOf(frame);
+    const sought = clip !== null && clip === this._clip && frame.time !== this._time;
+    return (frame.playing || sought) && Boolean(this.state?.clip) && this.grab.taken === null;
+  }
+
+  /** The clip that a frame shows, as far as is known. @param {Frame} frame @returns {string|null} */
+  _clipOf(frame) {
+    return frame.version === this.state?.version ? this.state.clip : null;
   }
 
   /**
