@@ -80,3 +80,17 @@ def test_misuse_is_one_line_and_writes_nothing(arguments, message, tmp_path):
     assert message in errors
     assert errors.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_a_match_that_skips_every_limb_is_a_job_too(tmp_path):
+    clips, table = tmp_path / "clips", tmp_path / "match.toml"
+    clips.mkdir()
+    (clips / "a.bvh").write_bytes(WALK.read_bytes())
+    run("retarget", WALK, FIGURE, "--dry-run", "--save-match", table)
+    table.write_text(table.read_text().replace("]\n", "]\nskip = true\n"))
+    code, text, _ = run(
+        "retarget", clips, FIGURE, "-o", tmp_path / "out", "--match", table, "--processes", "1", "--json"
+    )
+    row = json.loads(text)["rows"][0]
+    assert code == 0, row["message"]
+    assert (row["status"], row["arms"], row["legs"]) == ("ok", 0.0, 0.0)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Terrain, UnsupportedError
+from poise import Terrain
 from poise.io import samples
+from poise.model.skeleton import Kind
 from tests.retarget.characters import LIMBS, build_character, build_clip, build_rig, find_directions, measure_angles
 
 TARGETS = ("mixamo_human_makehuman.glb", "cryptovoxels.vrm", "knight_kaykit.glb")
@@ -87,7 +88,6 @@ def test_ground_that_cannot_be_used_is_refused():
     assert len(poise.retarget(flying, rig)) == 3
     with pytest.raises(poise.InputError, match="the ground must be"):
         poise.retarget(flying, rig, ground="stairs")
-    assert UnsupportedError
 
 
 @pytest.mark.parametrize("root", ["travel", "in_place", "keep"])
@@ -97,3 +97,41 @@ def test_bits_do_not_depend_on_the_length_of_the_clip(root):
     done, again = (poise.retarget(clip, rig, root=root) for _ in range(2))
     assert np.array_equal(done.poses.q, again.poses.q)
     assert np.array_equal(done.poses.translations, again.poses.translations)
+
+
+def lift_clip(clip, height):
+    """The clip, with its free root higher along y."""
+    assert clip.skeleton.kinds[0] == Kind.FREE
+    q = clip.poses.q.copy()
+    q[:, 1] += height
+    return poise.Clip(clip.times, poise.Pose(clip.skeleton, q), clip.name)
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_a_clip_on_a_high_floor_stays_there_in_any_unit(data, tmp_path, scale):
+    poise.convert(data / "bvh/cmu_12_01_walk.bvh", tmp_path / "walk.bvh", scale=scale)
+    rig = poise.load(tmp_path / "walk.bvh")
+    leg = poise.retarget(rig, rig, ground=False).bodies[0].leg_length
+    clip = lift_clip(rig.clips[0], 1.5 * leg)
+    done = poise.retarget(clip, rig, source=rig)
+    assert done.planted is not None
+    rise = (done.poses.world.positions - done.source.poses.world.positions)[..., 1]
+    assert abs(np.median(rise)) < 0.1 * leg
+
+
+@pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
+def test_a_character_in_centimetres_onto_itself_stays_at_its_floor(data):
+    walk = poise.load(data / "fbx/pab_walk.fbx")
+    done = poise.retarget(walk, walk)
+    rise = (done.poses.world.positions - done.source.poses.world.positions)[..., 1]
+    assert done.planted is not None
+    assert abs(np.median(rise)) < 0.1 * done.bodies[0].leg_length
+
+
+def test_feet_that_go_in_place_are_not_measured_on_still_ground(data):
+    walk, target = poise.load(data / "bvh/cmu_12_01_walk.bvh"), poise.load(data / "glb/cryptovoxels.vrm")
+    done = poise.retarget(walk, target, root="in_place")
+    assert done.planted is not None
+    assert done.report.feet is None
+    assert any("not measured in place" in note for note in done.report.notes)
+    assert poise.retarget(walk, target).report.feet is not None

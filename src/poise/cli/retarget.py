@@ -316,4 +316,5 @@ def _build_row(results: list[RetargetedClip], *, strict: bool) -> batch_files.Re
 
 
 def _find_largest_error(reports: list[Any], part: str) -> float:
-    return max(limb.p95 for report in reports for limb in report.limbs if limb.role.endswith(part))
+    errors = (limb.p95 for report in reports for limb in report.limbs if limb.role.endswith(part))
+    return max(errors, default=0.0)  # of a match that skips all of them there is none

@@ -95,7 +95,8 @@ class RetargetReport:
     standing
         The same of the legs while their feet stand; empty where none were planted.
     feet
-        skate [cm/s], depth [mm] and floating [mm] of standing feet; None where none were planted.
+        skate [cm/s], depth [mm] and floating [mm] of standing feet; None where none were planted, and in
+        place.
     step_width
         Level distance of both ankles across the way while both stand, in hip widths, of source and target; None where
         they never do.
@@ -184,6 +185,7 @@ class Measured(NamedTuple):
 
     moved_arms  (F,) frames in which hands were brought together, or bear
     touching    (F,) how much the distance of hands counts
+    is_in_place whether the way over the ground was taken out after planting
     """
 
     source: Clip
@@ -194,6 +196,7 @@ class Measured(NamedTuple):
     planted: Planted | None
     moved_arms: Bools
     touching: Floats
+    is_in_place: bool
     notes: tuple[str, ...]
 
 
@@ -214,8 +217,12 @@ def build_report(measured: Measured) -> RetargetReport:
             for role in errors
             if role.startswith(side) and role.endswith("Leg") and side in stands and stands[side].any()
         )
-        after = planted.report.after
-        feet = {"skate": after.skate, "depth": after.penetration, "floating": after.floating}
+        after = planted.report.after  # of feet on still ground, before the way was taken out
+        feet = (
+            None
+            if measured.is_in_place
+            else {"skate": after.skate, "depth": after.penetration, "floating": after.floating}
+        )
     hands = _measure_hands(measured, source, target)
     jumps = _measure_jumps(source, target, measured.bodies) if len(everywhere) >= _MIN_JUMP_FRAMES else ()
     return RetargetReport(

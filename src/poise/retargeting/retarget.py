@@ -58,6 +58,7 @@ HandMode = Literal["touch", "directions"]
 FirstFrames = Literal["auto", "keep"]
 
 _STAGES = 3  # of the progress: measuring the source, moving the target, planting its feet
+_IN_PLACE_NOTE = "skate, depth and floating of feet are not measured in place: the ground passes under the character"
 _UP_COSINE = 0.999  # an axis of a file that is up
 _BLOCK_FRAMES = 1024  # frames in memory at once, besides the answer
 
@@ -82,6 +83,8 @@ class Retargeted(Clip):
         The result of `plant_feet` for the target; None where no feet were planted.
     touching
         (F,) how much the distance of hands counts, 0 to 1.
+    root
+        How the hips move, as `retarget` was told.
     notes
         What was assumed or given up, a sentence each.
     """
@@ -92,6 +95,7 @@ class Retargeted(Clip):
     source: Clip = field(kw_only=True)
     planted: Planted | None = field(kw_only=True, default=None)
     touching: Floats = field(kw_only=True)
+    root: RootMotion = field(kw_only=True, default="travel")
     notes: tuple[str, ...] = field(kw_only=True, default=())
 
     @property
@@ -107,7 +111,8 @@ class Retargeted(Clip):
             bears = np.asarray(self.planted.bearing.on.any(axis=1), dtype=np.bool_)
         measured = Measured(
             self.source, self, self.bodies, self.match, self.contacts, self.planted,
-            moved_arms=bears | (self.touching > 0.0), touching=self.touching, notes=self.notes,
+            moved_arms=bears | (self.touching > 0.0), touching=self.touching,
+            is_in_place=self.root == "in_place", notes=self.notes,
         )  # fmt: skip
         return build_report(measured)
 
@@ -262,10 +267,12 @@ def _retarget_clip(
         *_describe_bodies(job.bodies),
         *plant_notes,
         *(planted.notes if planted else ()),
+        *([_IN_PLACE_NOTE] if planted and options.root == "in_place" else ()),
     ]
     return Retargeted(
         np.array(moved.times), poses, clip.name, match=pairs, bodies=job.bodies, contacts=standing.contacts,
-        source=clip, planted=planted, touching=touching, notes=tuple(dict.fromkeys(all_notes)),
+        source=clip, planted=planted, touching=touching, root=options.root,
+        notes=tuple(dict.fromkeys(all_notes)),
     )  # fmt: skip
 
 
@@ -335,7 +342,7 @@ def _plant_feet(job: Transfer, moved: Clip) -> tuple[Planted | None, tuple[str, 
         if isinstance(ground, Terrain):
             raise UnsupportedError(f"no feet can be put on this ground: {reason}")
         return None, (f"no feet were planted: {reason}",)
-    terrain = ground if isinstance(ground, Terrain) else Terrain.flat(job.standings[1].floor, up=up)
+    terrain = ground if isinstance(ground, Terrain) else Terrain.flat(job.standings[1].floor, up=up, unit=1.0)
     try:
         return _plant_contacts(job, moved, terrain, standing.contacts, up), ()
     except PoiseError as error:

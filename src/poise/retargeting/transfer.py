@@ -88,7 +88,7 @@ def plan_rotations(source: Body, target: Body, match: Match) -> RotationPlan:
         order,
         np.array([rows[row][0] for row in order.tolist()], dtype=np.int64),
         left,
-        np.array([rows[row][1] for row in order.tolist()]),
+        np.array([rows[row][1] for row in order.tolist()]).reshape(-1, 4),  # none where a match skips all
         tuple(blends),
         copied,
     )
