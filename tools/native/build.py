@@ -191,7 +191,7 @@ def _compile(object_folder: Path, name: str, stamp: str, platforms: Sequence[Pla
             path = _get_object_path(object_folder, name, stamp, target)
             if optimise.is_built(name, target) and not path.exists():
                 kernel = kernel or capture.capture(name, import_kernels()[name])
-                if platform is WEB_ASSEMBLY:  # it changes what LLVM and Numba make for processors afterwards
+                if platform == WEB_ASSEMBLY:  # it changes what LLVM and Numba make for processors afterwards
                     _run_in_child(_write_object, path, kernel, target)
                 else:
                     _write_object(path, kernel, target)
