@@ -33,6 +33,7 @@ PACKAGES = {
     "plot": ("pictures", SKY),
     "conversion": ("file conversion", SKY),
     "batch": ("folders of files", SKY),
+    "retargeting": ("motion onto figures", SKY),
     "ground": ("foot planting", SKY),
     "solving": ("solve, diagnose", RED),
     "solvers": ("one file per method", RED),

@@ -19,7 +19,7 @@ import pytest
 
 import poise
 from poise.cli import batch_run as running
-from poise.cli import foot_planting, solve
+from poise.cli import foot_planting, retarget, solve
 from poise.cli.batch_files import BATCH_COMMANDS, FilePair
 from poise.cli.batch_run import Journal, remove_leftovers
 from poise.cli.convert import ConvertJob
@@ -284,6 +284,7 @@ class TestVerbs:
             "convert": PLAIN,
             "plant": foot_planting.PlantJob("plant", words, None, None, given, strict=False),
             "lock": foot_planting.PlantJob("lock", None, None, ("left",), given, strict=True),
+            "retarget": retarget.RetargetJob(FIGURE, None, None, "none", "travel", "touch", "auto", None, strict=False),
             "solve": solve.SolveClipJob(
                 reach, (), None, None, False, ("auto", (), None, None), (), (*options.items(), ("threads", None))
             ),

@@ -51,6 +51,11 @@ def rig(suffix):
 
 
 @cache
+def retargeted():
+    return poise.retarget(walk(), rig("glb"))
+
+
+@cache
 def planted():
     return poise.plant_feet(walk(".glb"), Terrain.slope(8))
 
@@ -107,6 +112,10 @@ VALUES = {
     "Skeleton": lambda: rig("glb").skeleton,
     "Skin": lambda: poise.Skin("skin", ("a",), np.eye(4)[None]),
     "Soles": lambda: planted().soles,
+    "Match": lambda: retargeted().match,
+    "MatchedJoint": lambda: poise.MatchedJoint("leftHand", "LeftHand", "J_L_Hand", turn=20.0),
+    "RetargetReport": lambda: retargeted().report,
+    "Retargeted": retargeted,
     "Status": lambda: poise.Status.limited,
     "Terrain": lambda: Terrain.noise(0.1),
     "Tolerance": lambda: solved().tolerances,

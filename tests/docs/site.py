@@ -82,12 +82,13 @@ def broken(folder, pages):
 
 
 def reachable(pages):
-    """Pages that links lead to from the first one."""
+    """Pages that links lead to from the first one, or that are shown in a frame of such a page."""
     observed, open_ = set(), ["index.html"]
     while open_:
         name = open_.pop()
         if name in observed or name not in pages:
             continue
         observed.add(name)
-        open_ += [target(name, address)[0] for address in pages[name].links if not is_outside(address)]
+        ways = [*pages[name].links, *pages[name].loads]
+        open_ += [target(name, address)[0] for address in ways if not is_outside(address)]
     return observed

@@ -176,6 +176,17 @@ def test_a_file_solves_for_the_skin_that_is_pulled(body):
     assert body.foreign == []
 
 
+def test_keys_move_the_selected_part_of_a_file(body):
+    body.get("window.poise.pick('LeftHand')")
+    before = place(body, "LeftHand")
+    body.page.locator("[role=application]").focus()
+    for _ in range(5):
+        body.page.keyboard.press("ArrowUp")
+    body.until("window.poise.solving.poser.pulled?.joint === 'LeftHand'")
+    assert np.linalg.norm(place(body, "LeftHand") - before) > 0.005
+    assert body.errors == []
+
+
 def test_a_foot_that_is_pulled_in_a_file_is_pinned_where_it_is_let_go(body):
     other = place(body, "RightFoot")
     pull(body, "LeftFoot", 40, -60)

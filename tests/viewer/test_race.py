@@ -11,7 +11,8 @@ from poise.comparison.live import LIVE_COLUMNS, LiveComparison
 from poise.comparison.metrics import compute_smoothness
 from poise.comparison.results import format_value
 from poise.io import samples
-from poise.viewer import scenes
+from poise.viewer import scenes, view_solver
+from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.document import build_document
 from poise.viewer.session.race import RaceClock, build_race
 from poise.viewer.session.session_state import PoseState
@@ -176,3 +177,21 @@ class TestOpening:
             page.send("undo")
             page.until(lambda page: page.state["run"] == "live")
             assert not page.errors
+
+
+class TestClips:
+    def test_a_race_leaves_the_clip_and_a_clip_the_race(self):
+        document = build_document(poise.load(samples.path("humanoid.bvh")))
+        assert document.clip_name is not None
+        race = ACTIONS["run"].apply(document, {"value": "race"})
+        assert (race.pace, race.clip_name, race.plants_feet) == ("race", None, False)
+        played = ACTIONS["clip"].apply(race, {"name": document.clip_name})
+        assert (played.pace, played.clip_name) == ("live", document.clip_name)
+
+    def test_a_long_solve_keeps_its_start_and_its_answer(self, monkeypatch):
+        whole = shown_race(scenes.build_scene("race"))._outcomes[2].path
+        assert whole.last > 12
+        monkeypatch.setattr(view_solver, "_MAX_PATH_ROWS", 10)
+        cut = shown_race(scenes.build_scene("race"))._outcomes[2].path
+        np.testing.assert_array_equal(cut.q, np.concatenate([whole.q[:1], whole.q[-9:]]))
+        np.testing.assert_array_equal(cut.errors, np.concatenate([whole.errors[:1], whole.errors[-9:]]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +11,14 @@ import pytest
 import poise
 from poise.io import samples
 from poise.viewer import scenes
-from poise.viewer.session.downloads import build_download, list_formats, solve_clip
+from poise.viewer.document.document import build_document
+from poise.viewer.session.downloads import (
+    build_document_page,
+    build_download,
+    list_formats,
+    solve_clip,
+    solve_document_pose,
+)
 from tests.viewer.action_cases import HAND, everything, rig
 from tests.viewer.watcher import is_sentence, refusal, watched
 
@@ -25,9 +33,12 @@ def reaching():
 
 @pytest.fixture(scope="module")
 def pose():
-    from poise.viewer.session.downloads import solve_document_pose
-
     return solve_document_pose(reaching())
+
+
+def read_page_data(page):
+    """Read what a page has for its player."""
+    return json.loads(re.search(r'id="poise-data">(.*?)</script>', page.decode(), re.DOTALL)[1])
 
 
 def written(made, folder):
@@ -57,8 +68,6 @@ class TestAPose:
 
     def test_a_robot_keeps_its_limits_as_edited(self, tmp_path):
         arm = poise.load(samples.path("arm.urdf"))
-        from poise.viewer.document.document import build_document
-
         document = build_document(arm)
         narrow = document.replace(skeleton=document.skeleton.with_limits({"elbow": poise.Range(-0.25, 0.5)}))
         made = build_download(narrow, narrow.solver_start, None, "urdf")
@@ -129,6 +138,25 @@ class TestAPage:
         assert text.startswith("<!doctype html>")
         for word in ('src="http', 'href="http', "ws://", "wss://", 'from "http', "token="):
             assert word not in text
+
+    def test_it_goes_on_from_the_pose_that_is_shown(self):
+        document = scenes.build_scene("ccd")
+        shown = solve_document_pose(document)
+        assert np.abs(shown.q - document.solver_start.q).max() > 0.1
+        (mode, *_) = read_page_data(build_document_page(document))["solved"]["modes"].values()
+        assert mode["start"] == shown.q.tolist()
+
+    def test_a_body_has_the_mode_of_the_document_first(self):
+        body = build_document(poise.load(samples.path("humanoid.glb")))
+        for mode, first in (("limits", "limits"), ("plain", "free")):
+            packed = read_page_data(build_document_page(body.replace(limit_mode=mode)))["body"]
+            assert next(iter(packed["modes"])) == first
+
+    def test_poses_of_a_program_are_not_solved(self):
+        body = build_document(poise.load(samples.path("humanoid.glb"))).replace(is_driven=True)
+        pose = body.solver_start
+        data = read_page_data(build_download(body, pose, None, "html").data)
+        assert (data["body"], data["solved"]) == (None, None)
 
 
 class TestInTheStudio:

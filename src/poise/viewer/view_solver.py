@@ -316,7 +316,9 @@ class ViewSolver:
             passed = pose.q[None] if result.trace is None else result.trace.q
             if not np.array_equal(passed[-1], result.q):  # of several restarts the best one is the answer
                 passed = np.concatenate([passed, result.q[None]])
-            rows.append(np.ascontiguousarray(passed[-_MAX_PATH_ROWS:]))
+            if len(passed) > _MAX_PATH_ROWS:
+                passed = np.concatenate([passed[:1], passed[1 - _MAX_PATH_ROWS :]])  # start and answer stay
+            rows.append(np.ascontiguousarray(passed))
             errors.append(_measure_path(result, rows[-1]))
             pose = pose.with_q(result.q)
         return SolvePath(np.concatenate(rows), np.concatenate(errors))

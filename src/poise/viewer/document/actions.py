@@ -107,11 +107,13 @@ def set_pace(document: Document, args: dict[str, Any]) -> Document:
     """Set the pace: live, iterate, single steps or race.
 
     Live solves to the end for each target, iterate does one iteration a frame, and a race shows the iterations of each
-    solve.
+    solve. A race has no clip.
     """
     pace = read_choice(args, "value", ("live", "iterate", "step", "race"))
     if pace == "race" and len(document.character_positions) > 1:
         raise InputError("a race is of one character, and this scene has several")
+    if pace == "race":
+        document = choose_clip(document, {"name": None})
     return document.replace(pace=pace)
 
 
@@ -605,7 +607,8 @@ def choose_clip(document: Document, args: dict[str, Any]) -> Document:
         is_restored = document.scope == "body" and document.clip_name is not None
         return restore_body(stopped) if is_restored else stopped
     document.rig.clip(name)
-    return document.replace(clip_name=name).with_chains_off()
+    pace = "live" if document.pace == "race" else document.pace
+    return document.replace(clip_name=name, pace=pace).with_chains_off()
 
 
 def switch_planting(document: Document, args: dict[str, Any]) -> Document:

@@ -47,7 +47,8 @@ def export_body(document: Document, store: ArrayStore, clip: Clip | None = None)
 
     None where a page cannot solve it. A pull begins at the frame of the clip that is shown.
     """
-    if document.scope != "body" or not has_whole_body(document.rig) or len(document.character_positions) > 1:
+    is_alone = len(document.character_positions) == 1 and not document.is_driven
+    if document.scope != "body" or not is_alone or not has_whole_body(document.rig):
         return None
     modes: dict[str, Any] = {}
     for name, title, limited in list_modes(document):
@@ -76,8 +77,13 @@ def _export_frames(document: Document, clip: Clip | None, store: ArrayStore) -> 
 def list_modes(document: Document) -> list[tuple[str, str, Document]]:
     """List the ways to solve as name, title and document.
 
-    The first has the limits of the file, or else those of humans.
+    Limits are those of the file, or else those of humans. The mode of the document comes first.
     """
+    modes = _list_limits(document)
+    return modes[::-1] if document.limit_mode == "plain" else modes
+
+
+def _list_limits(document: Document) -> list[tuple[str, str, Document]]:
     free = document.replace(limit_mode="plain")
     if any(limit is not None for limit in document.skeleton.limits):
         return [("limits", "Limits of the file", document.replace(limit_mode="limits")), ("free", "No limits", free)]

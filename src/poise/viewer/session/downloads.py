@@ -222,6 +222,8 @@ def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> D
     terrain_glb = None
     if document.terrain_spec is not None:
         terrain_glb = build_ground_mesh(document.rig, document.terrain_spec, document.solver_start)
+    if solved_clip is None and not pose.shape:
+        document = document.replace(start=pose.on(document.skeleton))  # the page goes on from what is shown
     store = ArrayStore()
     body = export_body(document, store, solved_clip)
     chains = export_chains(document, store) if body is None else None

@@ -535,7 +535,7 @@ class PoseState:
     def mark_failed(self) -> None:
         """Stop solving until the next change, after an exception."""
         self._is_dirty, self._is_converged, self.pending_steps, self.playhead.is_playing = False, True, 0, False
-        self.race.is_playing = False
+        self.race.is_playing = self._wants_idle = False
         self._view_solvers.clear()
 
     def _build_start(self) -> tuple[Floats, ...]:
@@ -610,7 +610,7 @@ class PoseState:
         self._is_frame_pending = False
         if self.document.is_driven or self._has_restored_outcomes:
             return list
-        if self._is_race and not is_dirty and self.playhead.clip is None:
+        if self._is_race and not is_dirty:
             self.race.advance(time_step)
             return list
         base_pose = self._find_base_pose()

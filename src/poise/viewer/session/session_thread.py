@@ -191,7 +191,7 @@ class SessionThread:
         self.asset_count = self.file_count = 0  # sent so far
         self.planted_clips: dict[tuple[object, ...], Clip] = {}  # by clip and terrain: planting is slower than playing
         self.listeners: list[Callable[[Document], None]] = []
-        self._jobs, self._solver_thread = JobQueue(), SolverThread()
+        self._jobs, self._preparations, self._solver_thread = JobQueue(), JobQueue(), SolverThread()
         self._running_solve: CancellableTask[Any] | None = None  # the running solve
         self._displayed_rig: object = None  # the rig of the last pose on the page
         self._prepared_rig: object = None  # the rig that is prepared for drags
@@ -218,6 +218,7 @@ class SessionThread:
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(10)
         self._jobs.close()
+        self._preparations.close()
         self._solver_thread.release()
         self.uploads.close()
 
@@ -452,19 +453,13 @@ class SessionThread:
         time.sleep(0)  # lets the server send it before the next work
 
     def _prepare_drags(self) -> None:
-        """Do in the background what the first drag would wait for."""
+        """Do in the background what the first drag would wait for. Errors are left to the drag itself."""
         self._prepared_rig, document = self.document.rig, self.document
-        with contextlib.suppress(InputError):  # too many jobs wait; the first drag does it itself
-            self._jobs.add(
+        with contextlib.suppress(InputError):  # too many rigs wait; the first drag does it itself
+            self._preparations.add(
                 lambda: prepare_drags(document),
-                lambda _, error: self.inbox.put({"do": "after", "work": lambda: self._finish_preparation(error)}),
+                lambda _, error: self.inbox.put({"do": "after", "work": self.send_state}) if error is None else None,
             )
-
-    def _finish_preparation(self, error: Exception | None) -> None:
-        """Send what is known now."""
-        if error is not None:
-            raise error
-        self.send_state()
 
     def _settle_pull(self) -> None:
         """Put the target of a released part at the part."""

@@ -122,8 +122,8 @@ export class Body {
     else this.pins.set(joint, { enabled: true, ...this.placeOf(joint) });
   }
 
-  /** Pull a part, or turn it. @param {any} drag as the viewport tells it */
-  drag({ joint, offset, position, rotation, phase }) {
+  /** Pull a part, or turn it; keys say no offset. @param {any} drag as the viewport tells it */
+  drag({ joint, offset = ORIGIN, position, rotation, phase }) {
     const turns = rotation !== undefined;
     if (phase === "start" || this.pulled?.joint !== joint) this.#begin(joint, turns ? ORIGIN : offset, turns);
     const before = JSON.stringify([this.pulled.position, this.pulled.rotation]);
