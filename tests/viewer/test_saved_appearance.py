@@ -152,6 +152,16 @@ class TestAPage:
             packed = read_page_data(build_document_page(body.replace(limit_mode=mode)))["body"]
             assert next(iter(packed["modes"])) == first
 
+    def test_a_body_has_the_configurations_of_the_frames_that_are_kept(self):
+        rig = poise.load(samples.path("humanoid.glb"))
+        walk = rig.clips[0]
+        times = walk.times + np.where(np.arange(len(walk)) % 5 == 1, 0.005 - np.diff(walk.times, prepend=0.0), 0.0)
+        clip = poise.Clip(times, walk.poses, "uneven")
+        document = build_document(rig).with_chains_off()
+        data = read_page_data(build_download(document, document.solver_start, clip, "html").data)
+        assert data["body"]["frames"][1] == data["frames"] * len(document.solver_start.q)
+        assert data["frames"] < len(walk)
+
     def test_poses_of_a_program_are_not_solved(self):
         body = build_document(poise.load(samples.path("humanoid.glb"))).replace(is_driven=True)
         pose = body.solver_start

@@ -30,7 +30,7 @@ from poise.viewer.document.terrain import build_ground_mesh, plant_clip
 from poise.viewer.offline.body import export_body
 from poise.viewer.offline.chains import export_chains
 from poise.viewer.offline.program import ArrayStore
-from poise.viewer.offline_page import MAX_FPS, build_offline_page
+from poise.viewer.offline_page import MAX_FPS, build_offline_page, select_frames
 from poise.viewer.rig_message import build_rig_message, find_row_width, pack_frame_rows
 from poise.viewer.session.session_state import describe_chain
 from poise.viewer.view_solver import ViewOutcome, ViewSolver, build_pose
@@ -202,13 +202,20 @@ def _read_pose_arrays(poses: Pose, frame: int) -> list[Any]:
     return [None if array is None else array[frame] for array in (poses.q, poses.translations, poses.scales)]
 
 
+def _thin_out(clip: Clip) -> Clip:
+    """Reduce a clip to the frames that a page keeps."""
+    clip = clip.resample(MAX_FPS) if clip.fps > MAX_FPS else clip
+    is_kept = select_frames(clip.times)
+    return clip if is_kept.all() else Clip(clip.times[is_kept], clip.poses[is_kept], clip.name)
+
+
 def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> Download:
     """Build an offline page of the clip or the poses."""
     solved_clip = None
     if clip is None or not len(clip):
         times, rows = np.zeros(1), pack_frame_rows(pose, find_row_width(pose))[None]
     else:
-        solved_clip = solve_clip(document, clip.resample(MAX_FPS) if clip.fps > MAX_FPS else clip)
+        solved_clip = solve_clip(document, _thin_out(clip))
         times, rows = solved_clip.times, pack_frame_rows(solved_clip.poses, find_row_width(solved_clip.poses))
     if rows.ndim == 3:  # noqa: PLR2004  (frames of one character)
         rows = rows[:, None]
