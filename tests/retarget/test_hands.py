@@ -65,3 +65,14 @@ def test_hands_of_a_recorded_clip_are_as_near_as_in_it(data, name):
     done = poise.retarget(clip, target, ground=False)
     assert done.report.hands[1] < 0.03
     assert done.report.ok
+
+
+@pytest.mark.parametrize("role", ["leftUpperArm", "rightLowerArm", "leftHand"])
+def test_an_arm_with_a_skipped_row_stays_as_it_is(role):
+    source, target = build_rig(build_character([1.0] * 12)), build_rig(build_character([*[1.0] * 3, *[1.3] * 9]))
+    match = poise.match(source, target).with_joint(role, skip=True)
+    done = poise.retarget(build_clap(source.skeleton), target, match=match, ground=False)
+    start = int(target.skeleton.q_start[target.skeleton.index(match[role].target)])
+    assert np.abs(done.poses.q[:, start : start + 4] - target.skeleton.rest_q[start : start + 4]).max() < 1e-12
+    assert not done.touching.any()
+    assert "hands are not brought together: the match skips a row of an arm" in done.notes

@@ -9,7 +9,15 @@ import poise
 from poise import Terrain
 from poise.io import samples
 from poise.model.skeleton import Kind
-from tests.retarget.characters import LIMBS, build_character, build_clip, build_rig, find_directions, measure_angles
+from tests.retarget.characters import (
+    LIMBS,
+    build_character,
+    build_clip,
+    build_rig,
+    find_directions,
+    measure_angles,
+    measure_turns,
+)
 
 TARGETS = ("mixamo_human_makehuman.glb", "cryptovoxels.vrm", "knight_kaykit.glb")
 
@@ -135,3 +143,47 @@ def test_feet_that_go_in_place_are_not_measured_on_still_ground(data):
     assert done.report.feet is None
     assert any("not measured in place" in note for note in done.report.notes)
     assert poise.retarget(walk, target).report.feet is not None
+
+
+def read_local_rotations(clip, joint):
+    start = int(clip.skeleton.q_start[clip.skeleton.index(joint)])
+    return clip.poses.q[:, start : start + 4], clip.skeleton.rest_q[start : start + 4]
+
+
+def test_a_leg_with_a_skipped_row_is_not_planted(data):
+    walk, target = poise.load(data / "bvh/cmu_12_01_walk.bvh"), poise.load(data / "glb/cryptovoxels.vrm")
+    match = poise.match(walk, target).with_joint("leftFoot", skip=True)
+    done = poise.retarget(walk, target, match=match)
+    turns, rest = read_local_rotations(done, match["leftFoot"].target)
+    assert measure_turns(turns, rest).max() < 1e-5
+    assert "the left foot is not planted: the match skips a row of its leg" in done.notes
+    assert done.planted.contacts.legs == ("right",)
+    assert done.report.feet["skate"] <= 0.1
+    both = poise.retarget(walk, target, match=match.with_joint("rightLowerLeg", skip=True))
+    assert both.planted is None
+    assert any("skips rows of the legs" in note for note in both.notes)
+
+
+def test_feet_are_planted_by_the_joints_of_the_match(data):
+    walk, target = poise.load(data / "bvh/cmu_12_01_walk.bvh"), poise.load(data / "glb/cryptovoxels.vrm")
+    sides = {"left": "right", "right": "left"}
+    swapped = {
+        next((sides[side] + role[len(side) :] for side in sides if role.startswith(side)), role): joint
+        for role, joint in target.roles.joints.items()
+    }
+    other = poise.Rig(target.skeleton, target.pose, humanoid=swapped)
+    match = poise.match(walk, other)
+    assert match["leftFoot"].target == target.roles.joints["rightFoot"]
+    done, expected = (poise.retarget(walk, rig, match=match) for rig in (target, other))
+    assert expected.planted is not None
+    assert np.array_equal(done.poses.q, expected.poses.q)
+
+
+@pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
+@pytest.mark.parametrize("source", ["fbx/pab_walk.fbx", "bvh/cmu_12_01_walk.bvh"])
+def test_soles_of_a_rest_pose_in_stride_are_those_of_a_clip(data, source):
+    walk, target = poise.load(data / source), poise.load(data / "fbx/pab_walk.fbx")
+    done = poise.retarget(walk, target)
+    heels = done.planted.soles.heel
+    assert np.abs(heels[0, 1:] - heels[1, 1:]).max() < 0.03  # 0.1 in the rest pose
+    assert done.report.ok, done.report.worse

@@ -74,7 +74,6 @@ class Body(NamedTuple):
     segments     segments by role; "joint 7" is the joint in row 7, of trunk or neck
     spine        from the hips to the joint that carries the arms
     neck         from there to the head; empty for an unknown head
-    bend_axes    where the axis of an elbow or knee is from, by role: "the clip" or "the rest pose"
     leg_length   thigh and shin [file units], mean of both sides
     arm_length   upper arm and forearm [file units], mean of both sides
     """
@@ -87,7 +86,6 @@ class Body(NamedTuple):
     segments: Mapping[str, Segment]
     spine: JointChain
     neck: JointChain
-    bend_sources: Mapping[str, str]
     leg_length: float
     arm_length: float
 
@@ -129,7 +127,6 @@ def measure_body(
     return Body(
         skeleton, dict(joints), rows, reference, rotations.from_matrix(reference.world_axes), segments,
         spine, neck,
-        {f"{side}{parts[1]}": builder.name_bend_source(f"{side}{parts[1]}") for side in SIDES for parts in LIMBS},
         float(lengths[1]), float(lengths[0]),
     )  # fmt: skip
 
@@ -257,12 +254,6 @@ class _SegmentBuilder:
         self._axes = _find_axes_by_role(reference.skeleton, joints)
         self._size = float(np.ptp(self._points, axis=0).max())
         self._hand_axes = {side: self._find_hand_axes(side) for side in SIDES}
-
-    def name_bend_source(self, role: str) -> str:
-        """Name the evidence for the axis of an elbow or knee."""
-        if role in self._measured_axes:
-            return "the clip"
-        return self._axes[role].source if role in self._axes else ""
 
     def build_segment(self, role: str) -> Segment:
         """Build the segment of a role."""

@@ -92,9 +92,26 @@ class Match:
                 return joint
         raise UnknownNameError("role", role, [joint.role for joint in self.joints])
 
-    def with_joint(self, role: str, **changes: Any) -> Match:
-        """Return the match with one row changed: `source`, `target`, `turn` or `skip`."""
-        changed = _check_row(replace(self[role], **changes))
+    def with_joint(
+        self,
+        role: str,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        turn: float | None = None,
+        skip: bool | None = None,
+    ) -> Match:
+        """Return the match with one row changed. What is None stays; "" is no joint."""
+        row = self[role]
+        changed = _check_row(
+            replace(
+                row,
+                source=row.source if source is None else source,
+                target=row.target if target is None else target,
+                turn=row.turn if turn is None else turn,
+                skip=row.skip if skip is None else skip,
+            )
+        )
         return replace(self, joints=tuple(changed if joint.role == role else joint for joint in self.joints))
 
     def list_joints(self, *, of_target: bool) -> dict[str, str]:

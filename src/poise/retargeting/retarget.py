@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple, get_args
@@ -25,7 +26,8 @@ from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.retargeting.body import Body, measure_body
+from poise.model.roles.bone_names import SIDES
+from poise.retargeting.body import FINGERS, Body, measure_body, split_role
 from poise.retargeting.flat_feet import select_flat_feet
 from poise.retargeting.hand_contact import bring_hands_together, compute_touch_weights
 from poise.retargeting.match import Match, check_match, match_roles
@@ -42,6 +44,7 @@ from poise.retargeting.root_path import (
     measure_rest_standing,
     measure_standing,
     move_hips,
+    select_soles,
     turn_positions,
     turn_z_up,
 )
@@ -59,6 +62,8 @@ FirstFrames = Literal["auto", "keep"]
 
 _STAGES = 3  # of the progress: measuring the source, moving the target, planting its feet
 _IN_PLACE_NOTE = "skate, depth and floating of feet are not measured in place: the ground passes under the character"
+_LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot", "Toes")
+_ARM_PARTS = ("UpperArm", "LowerArm", "Hand")
 _UP_COSINE = 0.999  # an axis of a file that is up
 _BLOCK_FRAMES = 1024  # frames in memory at once, besides the answer
 
@@ -243,6 +248,9 @@ def _retarget_clip(
     check_match(pairs, rig.skeleton, target.skeleton)
     front, rest, first_notes = _split_first_frames(clip, rig)
     clip, first_notes = (clip, ()) if options.first == "keep" else (rest, first_notes)
+    rig, target = (
+        _declare_legs(one, pairs.list_joints(of_target=is_target)) for one, is_target in ((rig, False), (target, True))
+    )
     ground, sources = analyse_ground(clip, rig), pairs.list_joints(of_target=False)
     flat_feet = select_flat_feet(ground.measure_flat_feet(), sources)
     body = measure_body(rig.skeleton, sources, [rest], front=front, flat_feet=flat_feet)
@@ -257,7 +265,7 @@ def _retarget_clip(
     advance(1, "planting feet")
     planted, plant_notes = _plant_feet(job, moved)
     poses = moved.poses if planted is None else planted.poses
-    poses, touching = _bring_hands_together(job, poses, planted)
+    poses, touching, hand_notes = _bring_hands_together(job, poses, planted)
     if options.root == "in_place":
         poses = move_hips(poses, target_body, -find_level_path(moved.times, path))
     all_notes = [
@@ -266,6 +274,7 @@ def _retarget_clip(
         *pairs.notes,
         *_describe_bodies(job.bodies),
         *plant_notes,
+        *hand_notes,
         *(planted.notes if planted else ()),
         *([_IN_PLACE_NOTE] if planted and options.root == "in_place" else ()),
     ]
@@ -274,6 +283,18 @@ def _retarget_clip(
         source=clip, planted=planted, touching=touching, root=options.root,
         notes=tuple(dict.fromkeys(all_notes)),
     )  # fmt: skip
+
+
+def _declare_legs(rig: Rig, joints: Mapping[str, str]) -> Rig:
+    """Return a rig with the legs of a match.
+
+    Contacts and planting go by roles.
+    """
+    legs = {role: joint for role, joint in joints.items() if split_role(role)[1] in _LEG_PARTS}
+    if all(rig.roles.joints.get(role) == joint for role, joint in legs.items()):
+        return rig
+    limbs = {role: joint for role, joint in joints.items() if not split_role(role)[1].startswith(FINGERS)}
+    return dataclasses.replace(rig, humanoid=limbs)
 
 
 def _measure_target(target: Rig, pairs: Match) -> Body:
@@ -344,37 +365,79 @@ def _plant_feet(job: Transfer, moved: Clip) -> tuple[Planted | None, tuple[str, 
         return None, (f"no feet were planted: {reason}",)
     terrain = ground if isinstance(ground, Terrain) else Terrain.flat(job.standings[1].floor, up=up, unit=1.0)
     try:
-        return _plant_contacts(job, moved, terrain, standing.contacts, up), ()
+        return _plant_contacts(job, moved, terrain, standing.contacts, up)
     except PoiseError as error:
         if isinstance(ground, Terrain):
             raise
         return None, (f"no feet were planted: {error}",)
 
 
-def _plant_contacts(job: Transfer, moved: Clip, terrain: Terrain, contacts: Contacts, up: Up) -> Planted:
-    """Plant the target's feet with the contacts of the source. The body goes along with them."""
-    standing, body = job.standings[0], job.bodies[1]
-    soles = find_target_soles(moved, job.target)
-    if standing.travels:
-        shift = compute_body_shift(moved, job.target, soles, contacts, job.standings[1].floor)
-        moved = Clip(moved.times, move_hips(moved.poses, body, turn_z_up(body, shift)), moved.name)
+def _plant_contacts(
+    job: Transfer, moved: Clip, terrain: Terrain, contacts: Contacts, up: Up
+) -> tuple[Planted, tuple[str, ...]]:
+    """Plant the target's feet with the contacts of the source. The body goes along with them.
+
+    Also return notes. A leg with a skipped row stays as it is.
+    """
+    source, standing = job.standings
+    skipped = _list_skipped_sides(job.match, _LEG_PARTS)
+    columns = [column for column, leg in enumerate(contacts.legs) if leg not in skipped]
+    notes = tuple(f"the {side} foot is not planted: the match skips a row of its leg" for side in skipped)
+    if not contacts.any[:, columns].any():
+        raise UnsupportedError("the match skips rows of the legs that stand in the source")
+    if source is standing and source.soles is not None:
+        soles, sole_notes = source.soles, ()
+    else:
+        soles, sole_notes = find_target_soles(moved, job.target, contacts.legs)
+    if len(columns) < len(contacts.legs):
+        contacts, soles = _select_legs(contacts, columns), select_soles(soles, columns)
+    if source.travels:
+        shift = compute_body_shift(moved, job.target, soles, contacts, standing.floor)
+        moved = Clip(moved.times, move_hips(moved.poses, job.bodies[1], turn_z_up(job.bodies[1], shift)), moved.name)
     figure = figure_of(moved, rig=job.target, legs=contacts.legs, up=up)
-    analysis = analyse_clip(moved, figure, contacts, soles, "keep", travels=standing.travels)
-    analysis = with_bearing(moved, analysis) if standing.bears else analysis
-    return plant_analysed(moved, analysis, terrain, Allowed(), notes=())
+    analysis = analyse_clip(moved, figure, contacts, soles, "keep", travels=source.travels)
+    if source.bears and (skipped or _list_skipped_sides(job.match, _ARM_PARTS)):
+        notes += ("hands and knees do not bear: the match skips a row of an arm or leg",)
+    elif source.bears:
+        analysis = with_bearing(moved, analysis)
+    return plant_analysed(moved, analysis, terrain, Allowed(), notes=()), (*notes, *sole_notes)
 
 
-def _bring_hands_together(job: Transfer, poses: Pose, planted: Planted | None) -> tuple[Pose, Floats]:
-    """Bring hands together as in the source. Also return the weights (F,) of their distance."""
+def _list_skipped_sides(match: Match, parts: Sequence[str]) -> list[str]:
+    """List the sides with a skipped row in a limb.
+
+    Such a limb has joints that stay as at rest.
+    """
+    skipped = {row.role for row in match.joints if row.skip and row.target}
+    return [side for side in SIDES if any(f"{side}{part}" in skipped for part in parts)]
+
+
+def _select_legs(contacts: Contacts, columns: Sequence[int]) -> Contacts:
+    """Select the contacts of some legs."""
+    chosen = list(columns)
+    return Contacts(
+        tuple(contacts.legs[column] for column in chosen),
+        contacts.times,
+        contacts.heel[:, chosen],
+        contacts.ball[:, chosen],
+        None if contacts.fine is None else _select_legs(contacts.fine, chosen),
+    )
+
+
+def _bring_hands_together(job: Transfer, poses: Pose, planted: Planted | None) -> tuple[Pose, Floats, tuple[str, ...]]:
+    """Bring hands together as in the source. Also return the weights (F,) of their distance, and notes."""
     clip = job.clip
+    none = np.zeros(len(clip))
     if job.options.hands == "directions" or job.is_same_character:
-        return poses, np.zeros(len(clip))
+        return poses, none, ()
     positions = clip.poses.world.positions
     weights = compute_touch_weights(clip.times, positions, job.bodies[0])
     if planted is not None and planted.bearing is not None:  # hands on the ground stay there
         arms = [name.endswith(("hand", "elbow")) for name in planted.bearing.parts]
         weights = np.where(planted.bearing.on[:, arms].any(axis=1), 0.0, weights)
-    return bring_hands_together(poses, weights, positions, job.bodies), weights
+    if weights.any() and _list_skipped_sides(job.match, _ARM_PARTS):
+        return poses, none, ("hands are not brought together: the match skips a row of an arm",)
+    return bring_hands_together(poses, weights, positions, job.bodies), weights, ()
 
 
 def _find_up_axis(body: Body) -> Up | None:

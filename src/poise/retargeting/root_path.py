@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from poise.errors import PoiseError, UnsupportedError
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles, find_soles
 from poise.ground.figure.figure import Figure, figure_of
-from poise.ground.figure.motion import ANKLE, Motion, motion_of, rest_motion
+from poise.ground.figure.motion import ANKLE, BALL, Motion, motion_of, rest_motion
 from poise.ground.found import analyse_clip, floor_of, with_bearing
 from poise.ground.stages import ClipAnalysis, in_clip
 from poise.maths import rotations
@@ -31,6 +32,8 @@ RootMotion = Literal["travel", "in_place", "keep"]
 _ANKLE_RATIO, _MAX_ANKLE_RATIO, _MAX_REST_ANKLE_RATIO = 0.08, 0.125, 0.6
 # of the height at rest: a higher ankle in a clip is no flat foot
 _MAX_RAISED = 1.25
+# [m], [degrees] ankles and soles of a rest pose that stands differ by less; those of a stride by more
+_MAX_REST_STEP_M, _MAX_REST_PITCH_DEG = 0.03, 10.0
 # [s] half the window of the path that root="in_place" takes away
 _PATH_HALF_WINDOW_S = 0.5
 # [s] half the window over which the body's shift with its standing feet is smoothed
@@ -45,6 +48,7 @@ class Standing(NamedTuple):
     contacts  contacts of its feet, None where they are unknown
     travels   whether the ground does not pass under it
     bears     whether hands, elbows, knees or hips are on the ground, too
+    soles     soles of the feet of `contacts`
     note      why the contacts are unknown
     """
 
@@ -53,6 +57,7 @@ class Standing(NamedTuple):
     contacts: Contacts | None = None
     travels: bool = True
     bears: bool = False
+    soles: Soles | None = None
     note: str = ""
 
 
@@ -109,27 +114,62 @@ def measure_standing(clip: Clip, ground: ClipGround, body: Body) -> Standing:
         contacts,
         travels=analysis.velocity is None,
         bears=analysis.bearing is not None and bool(analysis.bearing.on.any()),
+        soles=analysis.soles,
     )
 
 
 def measure_rest_standing(rig: Rig, body: Body) -> Standing:
-    """Measure how a character stands on its file's ground, at height 0."""
+    """Measure how a character stands on its file's ground, at height 0.
+
+    A clip of its own shows its ankles where its rest pose does not stand.
+    """
     try:
-        ankle = _measure_rest_ankle(figure_of(rig.rest, rig=rig), body)
+        figure, clip = figure_of(rig.rest, rig=rig), _find_own_clip(rig)
+        if clip is not None and not _stands_at_rest(figure):
+            return Standing(0.0, measure_standing(clip, analyse_ground(clip, rig), body).ankle)
+        ankle = _measure_rest_ankle(figure, body)
     except PoiseError:
         ankle = _ANKLE_RATIO * body.leg_length
     return Standing(0.0, ankle)
 
 
-def find_target_soles(clip: Clip, rig: Rig) -> Soles:
-    """Find the soles of a character at rest, or in its clip."""
-    motion = rest_motion(figure_of(clip, rig=rig))
-    return find_soles(motion if bool(motion.upright.all()) else motion_of(clip, figure_of(clip, rig=rig)))
+def find_target_soles(clip: Clip, rig: Rig, legs: Sequence[str]) -> tuple[Soles, tuple[str, ...]]:
+    """Find the soles of a character. Also return notes.
+
+    They are those at rest, of a clip of its own where it does not stand at rest, or else of `clip`, its new one.
+    """
+    figure = figure_of(clip, rig=rig, legs=legs)
+    if _stands_at_rest(figure):
+        return find_soles(rest_motion(figure)), ()
+    own = _find_own_clip(rig)
+    if own is not None:
+        return find_soles(motion_of(own, figure_of(own, rig=rig, legs=legs))), ()
+    return find_soles(motion_of(clip, figure)), ("the target does not stand at rest: the new clip shows its soles",)
+
+
+def select_soles(soles: Soles, columns: Sequence[int]) -> Soles:
+    """Select the soles of some legs."""
+    chosen = list(columns)
+    return Soles(soles.heel[chosen], soles.ball[chosen], soles.tip[chosen])
+
+
+def _find_own_clip(rig: Rig) -> Clip | None:
+    return next((clip for clip in rig.clips if len(clip)), None)
+
+
+def _stands_at_rest(figure: Figure) -> bool:
+    """Return whether a rest pose stands on two feet alike. A stride does not."""
+    motion = rest_motion(figure)
+    ankles, balls = motion.places[0, :, ANKLE], motion.places[0, :, BALL]
+    ways = balls - ankles  # zero for feet without toes
+    pitches = np.degrees(np.arctan2(ways[:, 2], np.hypot(ways[:, 0], ways[:, 1])))
+    is_alike = np.ptp(ankles[:, 2]) <= _MAX_REST_STEP_M and np.ptp(pitches) <= _MAX_REST_PITCH_DEG
+    return bool(motion.upright.all()) and bool(is_alike)
 
 
 def _measure_rest_ankle(figure: Figure, body: Body) -> float:
     motion: Motion = rest_motion(figure)
-    if not body.reference.is_rest or not motion.upright.all():
+    if not body.reference.is_rest or not _stands_at_rest(figure):
         return _ANKLE_RATIO * body.leg_length
     soles = find_soles(motion).points(motion)[0, :, 0, 2]
     ankle = float((motion.places[0, :, ANKLE, 2] - soles).mean()) * figure.metre
