@@ -94,3 +94,93 @@ def test_a_match_that_skips_every_limb_is_a_job_too(tmp_path):
     row = json.loads(text)["rows"][0]
     assert code == 0, row["message"]
     assert (row["status"], row["arms"], row["legs"]) == ("ok", 0.0, 0.0)
+
+
+def write_match(path):
+    poise.match(poise.load(WALK), poise.load(FIGURE)).save(path)
+
+
+@pytest.mark.parametrize(
+    ("side", "extra"),
+    [
+        ("from", ("--dry-run",)),
+        ("from", ("-o", "a.glb")),
+        ("to", ("--dry-run",)),
+        ("to", ("-o", "a.glb")),
+        ("to", ("-o", "out", "--format", "glb")),
+    ],
+)
+def test_a_wrong_row_is_told_with_its_file_before_any_work(tmp_path, side, extra):
+    table = tmp_path / "match.toml"
+    write_match(table)
+    lines = table.read_text().splitlines()
+    place = lines.index("[leftHand]") + (1 if side == "from" else 2)
+    lines[place] = f'{side} = "Nobody"'
+    table.write_text("\n".join(lines))
+    code, text, errors = run("retarget", WALK, FIGURE, "--match", table, *extra, cwd=tmp_path)
+    assert (code, text) == (2, "")
+    assert f"{table}: no joint for leftHand 'Nobody'" in errors
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["match.toml"]
+
+
+def test_a_match_is_not_saved_before_an_error(tmp_path):
+    table = tmp_path / "match.toml"
+    for arguments in ((), ("-o", "a.png"), ("-o", "a.glb", "--report", "a.html")):
+        code, _, _ = run("retarget", WALK, FIGURE, "--save-match", table, *arguments, cwd=tmp_path)
+        assert code == 2
+        assert not list(tmp_path.iterdir())
+
+
+def test_no_input_is_overwritten(tmp_path):
+    table, clip = tmp_path / "match.toml", tmp_path / "walk.bvh"
+    write_match(table)
+    clip.write_bytes(WALK.read_bytes())
+    for arguments in (
+        ("--match", table, "--save-match", table, "--dry-run"),
+        ("--match", table, "-o", "a.glb", "--save-match", table),
+        ("--save-match", clip, "-o", "a.glb"),
+        ("-o", clip),
+    ):
+        code, _, errors = run("retarget", clip, FIGURE, *arguments, cwd=tmp_path)
+        assert code == 2
+        assert "would write over" in errors
+    assert clip.read_bytes() == WALK.read_bytes()
+
+
+def test_an_error_about_the_target_names_the_target(tmp_path):
+    clips = tmp_path / "clips"
+    clips.mkdir()
+    (clips / "a.bvh").write_bytes(WALK.read_bytes())
+    for source in (WALK, clips):
+        code, _, errors = run("retarget", source, ARM, "-o", tmp_path / ("a.glb" if source is WALK else "out"))
+        assert code == 2
+        assert errors.startswith(f"error: {ARM}: the target has no known"), errors
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_clips_print_their_notes(tmp_path):
+    rig, clips = poise.load(WALK), tmp_path / "clips.glb"
+    first = rig.clips[0]
+    pair = tuple(poise.Clip(first.times, first.poses, name) for name in ("one", "two"))
+    poise.save(poise.Rig(rig.skeleton, rig.pose, pair), clips)
+    code, text, _ = run("retarget", clips, FIGURE, "-o", tmp_path / "a.bvh", "--clip", "all")
+    assert code == 0
+    for name in ("one", "two"):
+        assert f"note: clip '{name}': the clip walks in place" in text
+
+
+def test_a_job_is_not_resumed_with_another_match(tmp_path):
+    clips, out, table = tmp_path / "clips", tmp_path / "out", tmp_path / "match.toml"
+    clips.mkdir()
+    (clips / "a.bvh").write_bytes(WALK.read_bytes())
+    (clips / "b.bvh").write_text("HIERARCHY")
+    write_match(table)
+    arguments = ("retarget", clips, FIGURE, "-o", out, "--match", table, "--processes", "1")
+    assert run(*arguments)[0] == 1
+    resumed = (out / "a.glb").stat().st_mtime_ns
+    assert run(*arguments)[0] == 1
+    assert (out / "a.glb").stat().st_mtime_ns == resumed
+    table.write_text(table.read_text().replace("[leftHand]", "[leftHand]\nskip = true"))
+    code, _, errors = run(*arguments)
+    assert code == 2
+    assert "--overwrite" in errors

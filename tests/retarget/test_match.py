@@ -95,7 +95,7 @@ def test_a_wrong_file_is_refused(tmp_path, text, message):
 def test_joints_of_a_match_exist_and_limbs_are_paired(pair):
     source, target = pair
     clip, found = build_clip(source.skeleton, 1), poise.match(source, target)
-    with pytest.raises(UnknownNameError, match="no joint 'Elbow'"):
+    with pytest.raises(UnknownNameError, match="no joint for leftLowerArm 'Elbow'"):
         poise.retarget(clip, target, match=found.with_joint("leftLowerArm", source="Elbow"))
     with pytest.raises(InputError, match="leftLowerArm is not paired"):
         poise.retarget(clip, target, match=found.with_joint("leftLowerArm", source=""))

@@ -13,7 +13,7 @@ import typer
 
 from poise.calls.progress import Advance, forward_progress, ignore_progress, show_progress_bar
 from poise.cli import batch_files
-from poise.cli.batch_run import run_batch
+from poise.cli.batch_run import read_file_stamp, run_batch
 from poise.cli.input_output_files import (
     ClipOption,
     IncludeRoot,
@@ -28,14 +28,14 @@ from poise.cli.input_output_files import (
 )
 from poise.cli.terminal import say
 from poise.cli.terrain_options import TerrainOptions, build_cached_terrain
-from poise.errors import FileError, InputError, prefix_file_name
+from poise.errors import FileError, InputError, PoiseError, prefix_file_name
 from poise.formatting import format_count
 from poise.ground.terrain.terrain import Terrain
 from poise.ground.terrain.words import FORMS
 from poise.io.registry import ALL_CLIPS, build_clip_paths, load
 from poise.model.clip import Clip
 from poise.model.rig import Rig
-from poise.retargeting.match import Match, match_roles
+from poise.retargeting.match import Match, check_match, check_target, match_roles
 from poise.retargeting.retarget import Retargeted
 from poise.retargeting.retarget import retarget as retarget_clip
 
@@ -89,6 +89,7 @@ class RetargetJob:
     fps: float | None
     strict: bool
     include_root: Path | None = None
+    stamps: tuple[tuple[int, ...], ...] = ()  # of target and match: with another one an interrupted job starts over
 
     def __call__(self, file: Path, out: Path) -> batch_files.ResultRow:
         """Process one file of a batch and return its table row."""
@@ -98,6 +99,7 @@ class RetargetJob:
         """Retarget the clips of a file and write the outputs."""
         source, target = load(file, include_root=self.include_root), _load_target(self.target, self.include_root)
         clips = self._select_clips(source, file)
+        pairs = self.find_match(file, source, target)
         outs = list_output_paths(out, clips) if self.clip == ALL_CLIPS else [out]
         reports = [report] * len(clips)
         if report is not None and self.clip == ALL_CLIPS:
@@ -107,7 +109,7 @@ class RetargetJob:
         results: list[RetargetedClip] = []
         for clip, name, clip_out, clip_report in zip(clips, names, outs, reports, strict=True):
             with prefix_file_name(file):
-                done = self._retarget(clip, source, target, advance if len(clips) == 1 else ignore_progress)
+                done = self._retarget(clip, source, target, pairs, advance if len(clips) == 1 else ignore_progress)
             results.append(RetargetedClip(name, done, clip_out, clip_report))
         advance(0, "writing")
         save_clips([(Clip(one.result.times, one.result.poses, one.source_name), one.out) for one in results], target)
@@ -122,12 +124,29 @@ class RetargetJob:
             raise FileError(file, "holds no animation: there is nothing to retarget")
         return list(source.clips) if self.clip == ALL_CLIPS else [select_clip(source, self.clip, "poise retarget")]
 
-    def _retarget(self, clip: Clip, source: Rig, target: Rig, advance: Advance) -> Retargeted:
+    def find_match(self, file: Path, source: Rig, target: Rig) -> Match:
+        """Load the match and check it, or match by roles. Errors name the file they are about."""
+        self.check_target()
+        if self.match is not None:
+            return _load_match(self.match, source, target)
+        with prefix_file_name(file):
+            return match_roles(source.roles, target.roles)
+
+    def check_target(self) -> None:
+        """Check the target and its joints in the match."""
+        target = _load_target(self.target, self.include_root)
+        if self.match is not None:
+            _load_match(self.match, None, target)
+            return
+        with prefix_file_name(self.target):
+            check_target(target.roles)
+
+    def _retarget(self, clip: Clip, source: Rig, target: Rig, pairs: Match, advance: Advance) -> Retargeted:
         root: Any = self.root
         hands: Any = self.hands
         first: Any = self.first
         return retarget_clip(
-            clip, target, source=source, match=None if self.match is None else Match.load(self.match),
+            clip, target, source=source, match=pairs,
             ground=parse_ground(self.ground), root=root, hands=hands, first=first, fps=self.fps,
             progress=forward_progress(advance),
         )  # fmt: skip
@@ -137,6 +156,15 @@ class RetargetJob:
 def _load_target(path: Path, include_root: Path | None) -> Rig:
     """Load the target, once in each process."""
     return load(path, include_root=include_root)
+
+
+def _load_match(path: Path, source: Rig | None, target: Rig) -> Match:
+    """Load a match file for two characters. FileError names the row that does not go with them."""
+    pairs = Match.load(path)
+    try:
+        return check_match(pairs, None if source is None else source.skeleton, target.skeleton)
+    except PoiseError as error:
+        raise FileError(path, str(error)) from error
 
 
 def parse_ground(spec: str | None) -> Terrain | bool | None:
@@ -211,23 +239,35 @@ def retarget(
     parse_ground(ground)  # errors in the options are reported before any file is read
     if match is not None:
         Match.load(match)
-    job = RetargetJob(target, clip, match, ground, root.value, hands.value, first.value, fps, strict, include_root)
-    if dry_run or save_match is not None:
-        _show_match(clips, job, save_match, is_printed=dry_run, as_json=as_json)
-        if dry_run:
-            return
-    if out is None:
+    stamps = tuple(tuple(read_file_stamp(path)) for path in (target, match) if path is not None)
+    job = RetargetJob(
+        target, clip, match, ground, root.value, hands.value, first.value, fps, strict, include_root, stamps
+    )
+    if out is None and not dry_run:
         raise InputError("give the output, -o OUT, or --dry-run to see which joint moves which")
+    if (dry_run or save_match is not None) and (len(clips) != 1 or batch_files.is_batch(clips, None)):
+        raise InputError("--dry-run and --save-match take one file with a clip, and the target")
+    inputs = {"CLIP": clips[0], "TARGET": target, "--match": match}
+    check_overwrites_no_input({"--save-match": save_match}, inputs)
+    if dry_run or out is None:
+        _show_match(clips[0], job, save_match, is_printed=True, as_json=as_json)
+        return
     if batch_files.is_batch(clips, out) or suffix is not None:
         batch_files.reject_single_file_options("retarget", report=report)
         batch_options = batch_files.build_batch_options(
             out, suffix or target.suffix.lstrip("."), overwrite=overwrite, processes=processes, cluster=cluster
         )
+        if save_match is not None:
+            _show_match(clips[0], job, save_match, is_printed=False, as_json=as_json)
+        job.check_target()  # once, and not for each file
         raise typer.Exit(
             run_batch("retarget", clips, batch_options, job, as_json=as_json, splits_clips=clip == ALL_CLIPS)
         )
     batch_files.reject_batch_options("retarget", overwrite=overwrite, processes=processes, cluster=cluster)
-    _check_outputs(clips[0], target, out, report)
+    check_overwrites_no_input({"--out": out, "--report": report}, inputs)
+    _check_outputs(target, out, report, save_match)
+    if save_match is not None:
+        _show_match(clips[0], job, save_match, is_printed=False, as_json=as_json)
     with show_progress_bar("reading", _PROGRESS_STAGES) as advance:
         results = job.run(clips[0], out, report, advance)
     _print_results(results, as_json=as_json)
@@ -235,28 +275,22 @@ def retarget(
         raise typer.Exit(1)
 
 
-def _check_outputs(file: Path, target: Path, out: Path, report: Path | None) -> None:
+def _check_outputs(target: Path, out: Path, report: Path | None, save_path: Path | None) -> None:
     """Check all output paths before any work."""
     check_pose_path(out, target)
-    check_overwrites_no_input({"--out": out, "--report": report}, {"CLIP": file, "TARGET": target})
     if report is not None:
         if report.suffix.lower() not in _REPORT_SUFFIXES:
             raise InputError(f"--report writes numbers (.json) or a table (.txt), not {report.name!r}")
         check_writable(report)
-    check_distinct_outputs({"--out": [out], "--report": [report]})
+    check_distinct_outputs({"--out": [out], "--report": [report], "--save-match": [save_path]})
 
 
-def _show_match(
-    clips: list[Path], job: RetargetJob, save_path: Path | None, *, is_printed: bool, as_json: bool
-) -> None:
+def _show_match(file: Path, job: RetargetJob, save_path: Path | None, *, is_printed: bool, as_json: bool) -> None:
     """Print and save the match."""
-    if len(clips) != 1 or batch_files.is_batch(clips, None):
-        raise InputError("--dry-run and --save-match take one file with a clip, and the target")
     if save_path is not None:
         check_writable(save_path)
-        check_overwrites_no_input({"--save-match": save_path}, {"CLIP": clips[0], "TARGET": job.target})
-    source, target = (load(path, include_root=job.include_root) for path in (clips[0], job.target))
-    pairs = match_roles(source.roles, target.roles) if job.match is None else Match.load(job.match)
+    source, target = load(file, include_root=job.include_root), _load_target(job.target, job.include_root)
+    pairs = job.find_match(file, source, target)
     if save_path is not None:
         pairs.save(save_path)
     if is_printed and as_json:
@@ -292,6 +326,8 @@ def _print_results(results: list[RetargetedClip], *, as_json: bool) -> None:
         else:
             for sentence in one.result.report.worse:
                 say(f"worse: clip {one.source_name!r}: {sentence}")
+            for note in one.result.report.notes:
+                say(f"note: clip {one.source_name!r}: {note}")
         say(f"clip {one.source_name!r} in {one.out}: {format_count(len(one.result), 'frame')}")
 
 

@@ -106,7 +106,6 @@ def measure_body(
     flat_feet  axes (3, 3) of feet and toes in their joints' frames, by role, where a clip shows them
     """
     rows = {role: skeleton.index(joint) for role, joint in joints.items()}
-    _check_limbs(skeleton, joints, rows)
     reference = find_reference_pose(skeleton, _drop_shared_joints(joints), clips, front)
     carriers = {role: _find_carrier(skeleton, rows, role) for role in rows}
     measured_axes = measure_bend_axes(rows, carriers, clips)
@@ -177,15 +176,16 @@ def _drop_shared_joints(joints: Mapping[str, str]) -> dict[str, str]:
     return {role: joint for role, joint in joints.items() if roles[joint] == role}
 
 
-def _check_limbs(skeleton: Skeleton, joints: Mapping[str, str], rows: Mapping[str, int]) -> None:
+def check_limb_order(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
     """Check the order of joints in each limb."""
-    for role in rows:
+    rows = {role: skeleton.index(joint) for role, joint in joints.items()}
+    for role, row in rows.items():
         side, part = split_role(role)
         after = NEXT_PARTS.get(part)
         next_role = f"{side}{after}"
         if after is None or next_role not in rows:
             continue
-        if rows[role] not in skeleton.list_path(rows[next_role])[:-1]:
+        if row not in skeleton.list_path(rows[next_role])[:-1]:
             raise InputError(f"{joints[next_role]!r} ({next_role}) is not below {joints[role]!r} ({role})")
 
 

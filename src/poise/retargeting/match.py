@@ -20,7 +20,7 @@ from poise.model.rig import Rig
 from poise.model.roles.bone_names import BONES, SIDES
 from poise.model.roles.role_search import MIN_CONFIDENCE
 from poise.model.skeleton import Kind, Skeleton
-from poise.retargeting.body import FINGER_PARTS, FINGERS, REQUIRED_PARTS, split_role
+from poise.retargeting.body import FINGER_PARTS, FINGERS, REQUIRED_PARTS, check_limb_order, split_role
 
 # confidence of a role below which it is not matched
 LEAST_CONFIDENCE = 0.5
@@ -227,14 +227,19 @@ def match(source: Rig, target: Rig, *, clip: Clip | None = None) -> Match:
 
 def match_roles(source: Roles, target: Roles) -> Match:
     """Pair the joints of two characters by roles."""
-    for roles, name in ((source, "source"), (target, "target")):
-        check_limbs(roles, name)
-    check_turning_joints(target.skeleton, _list_joints(target))
+    check_limbs(source, "source")
+    check_target(target)
     sources, targets = _list_joints(source), _list_joints(target)
     rows = [
         _pair_joint(role, sources, targets, (source, target)) for role in BONES if role in sources or role in targets
     ]
     return Match(tuple(rows), tuple(_note_doubts(source, "source") + _note_doubts(target, "target")))
+
+
+def check_target(roles: Roles) -> None:
+    """Refuse a target without known arms and legs, animals, and robots."""
+    check_limbs(roles, "target")
+    check_turning_joints(roles.skeleton, _list_joints(roles))
 
 
 def check_limbs(roles: Roles, name: str) -> None:
@@ -308,18 +313,21 @@ def _note_doubts(roles: Roles, name: str) -> list[str]:
     return [f"the {name}'s {', '.join(doubtful)} {'is' if len(doubtful) == 1 else 'are'} known with less confidence"]
 
 
-def check_match(value: Match, source: Skeleton, target: Skeleton) -> Match:
-    """Check joints and limbs of a match."""
+def check_match(value: Match, source: Skeleton | None, target: Skeleton) -> Match:
+    """Check joints and limbs of a match. Without a source those of the target."""
     check_type(value, Match, "match")
     for row in value.joints:
         for joint, skeleton in ((row.source, source), (row.target, target)):
-            if joint and joint not in skeleton:
-                raise UnknownNameError("joint", joint, skeleton.names)
+            if joint and skeleton is not None and joint not in skeleton:
+                raise UnknownNameError(f"joint for {row.role}", joint, skeleton.names, plural="joints")
     named = {row.role for row in value.joints if row.source and row.target}
     missing = [role for role in _required_roles() if role not in named]
     if missing:
         raise InputError(f"a match names arms and legs of both characters, skipped or not: {missing[0]} is not paired")
     check_turning_joints(target, {row.role: row.target for row in value.joints if row.target})
+    for skeleton, is_target in ((source, False), (target, True)):
+        if skeleton is not None:
+            check_limb_order(skeleton, value.list_joints(of_target=is_target))
     return value
 
 
