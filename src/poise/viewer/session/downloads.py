@@ -203,7 +203,7 @@ def _read_pose_arrays(poses: Pose, frame: int) -> list[Any]:
 
 
 def _thin_out(clip: Clip) -> Clip:
-    """Reduce a clip to the frames that a page keeps."""
+    """Reduce a clip to the frames of a page."""
     clip = clip.resample(MAX_FPS) if clip.fps > MAX_FPS else clip
     is_kept = select_frames(clip.times)
     return clip if is_kept.all() else Clip(clip.times[is_kept], clip.poses[is_kept], clip.name)
