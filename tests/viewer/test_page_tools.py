@@ -12,7 +12,7 @@ pytestmark = pytest.mark.long
 
 #: Where the middles of all that is seen of the toolbar are, in rows from the top.
 ROWS = """
-[...document.querySelectorAll(".toolbar > *, .toolbar .tools > *")].filter((one) => one.offsetWidth > 0)
+[...document.querySelectorAll(".toolbar > *, .toolbar .tools > *")].filter((one) => one.offsetWidth > 1)
   .map((one) => one.getBoundingClientRect()).map((box) => Math.round((box.top + box.height / 2) / 12))
 """
 FACES = """
