@@ -50,6 +50,10 @@ def colours(tab):
 def test_every_scene_opens_by_its_address(served):
     tab = served("ccd_hinge")
     for name in scenes.names():
+        still = (
+            "reduce" if name == "figure" else "no-preference"
+        )  # it breathes else, and races do not run by themselves
+        tab.page.emulate_media(reduced_motion=still)
         tab.page.goto(f"{tab.server.url}&scene={name}")
         tab.until(f"window.poise && window.poise.ready && window.poise.state.scene === {name!r}")
         assert_scene(tab, name)
