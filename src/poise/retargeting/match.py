@@ -6,12 +6,11 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from poise.calls.argument_checks import check_type
+from poise.calls.argument_checks import check_bool, check_text, check_type
 from poise.errors import FileError, InputError, PoiseError, UnknownNameError, UnsupportedError, quote_value
-from poise.io.files import write_atomically
+from poise.io.files import as_path, write_atomically
 from poise.maths.arrays import check_real
 from poise.model.anatomy.roles import Roles
 from poise.model.clip import Clip
@@ -87,6 +86,7 @@ class Match:
         return len(self.joints)
 
     def __getitem__(self, role: str) -> MatchedJoint:
+        role = check_text(role, "the role")
         for joint in self.joints:
             if joint.role == role:
                 return joint
@@ -116,12 +116,13 @@ class Match:
 
     def list_joints(self, *, of_target: bool) -> dict[str, str]:
         """Map roles to joint names, with or without a partner."""
+        of_target = check_bool(of_target, "of_target")
         names = {joint.role: joint.target if of_target else joint.source for joint in self.joints}
         return {role: name for role, name in names.items() if name}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the match as a TOML file, a table for each role."""
-        path = Path(path)
+        path = as_path(path)
         if path.suffix.lower() != ".toml":
             raise FileError(path, "a match is kept in a file that ends with .toml")
         lines = ["# Which joint moves which. turn: degrees about the bone. skip = true leaves a row out."]
@@ -133,7 +134,7 @@ class Match:
     @staticmethod
     def load(path: str | PathLike[str]) -> Match:
         """Load a match file. FileError names the row that cannot be used."""
-        path = Path(path)
+        path = as_path(path)
         try:
             tables = tomllib.loads(path.read_bytes().decode())
         except OSError as error:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from poise.errors import FileError
 from poise.formatting import format_count, format_fields
 from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted
-from poise.io.files import encode_text, write_atomically
+from poise.io.files import as_path, encode_text, write_atomically
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.vectors import cross, dot, normalise
@@ -169,7 +168,7 @@ class RetargetReport:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the report: numbers (.json) or the table (.txt)."""
-        path = Path(path)
+        path = as_path(path)
         if path.suffix.lower() not in (".json", ".txt"):
             raise FileError(path, "a report is written as .json or .txt")
         write_atomically(path, encode_text((self.to_json() if path.suffix.lower() == ".json" else str(self)) + "\n"))
