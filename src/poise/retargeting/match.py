@@ -11,6 +11,7 @@ from typing import Any
 from poise.calls.argument_checks import check_bool, check_text, check_type
 from poise.errors import FileError, InputError, PoiseError, UnknownNameError, UnsupportedError, quote_value
 from poise.io.files import as_path, write_atomically
+from poise.io.sidecar import quote_key
 from poise.maths.arrays import check_real
 from poise.model.anatomy.roles import Roles
 from poise.model.clip import Clip
@@ -127,7 +128,8 @@ class Match:
             raise FileError(path, "a match is kept in a file that ends with .toml")
         lines = ["# Which joint moves which. turn: degrees about the bone. skip = true leaves a row out."]
         for joint in self.joints:
-            lines += [f"\n[{joint.role}]", f"from = {_quote(joint.source)}", f"to = {_quote(joint.target)}"]
+            source, target = (quote_key(name, allows_bare=False) for name in (joint.source, joint.target))
+            lines += [f"\n[{joint.role}]", f"from = {source}", f"to = {target}"]
             lines += [f"turn = {joint.turn!r}"] * bool(joint.turn) + ["skip = true"] * joint.skip
         write_atomically(path, ("\n".join(lines) + "\n").encode())
 
@@ -154,15 +156,6 @@ def _format_row(joint: MatchedJoint) -> tuple[str, ...]:
     turn = f"{joint.turn:g}" if joint.turn else ""
     note = "skipped" if joint.skip else joint.note
     return joint.role, joint.source or "-", joint.target or "-", turn, note
-
-
-def _quote(text: str) -> str:
-    """Quote a name as a basic string of TOML."""
-    escaped = "".join(
-        f"\\u{ord(letter):04x}" if ord(letter) < 0x20 or ord(letter) == 0x7F else letter  # noqa: PLR2004
-        for letter in text.replace("\\", "\\\\").replace('"', '\\"')
-    )
-    return f'"{escaped}"'
 
 
 def _read_row(role: str, table: Any) -> MatchedJoint:

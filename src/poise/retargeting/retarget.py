@@ -393,7 +393,8 @@ def _plant_contacts(
         contacts, soles = _select_legs(contacts, columns), select_soles(soles, columns)
     if source.travels:
         shift = compute_body_shift(moved, job.target, soles, contacts, standing.floor)
-        moved = Clip(moved.times, move_hips(moved.poses, job.bodies[1], turn_z_up(job.bodies[1], shift)), moved.name)
+        poses = move_hips(moved.poses, job.bodies[1], turn_z_up(job.bodies[1], shift, up))
+        moved = Clip(moved.times, poses, moved.name)
     figure = figure_of(moved, rig=job.target, legs=contacts.legs, up=up)
     analysis = analyse_clip(moved, figure, contacts, soles, "keep", travels=source.travels)
     if source.bears and (skipped or _list_skipped_sides(job.match, _ARM_PARTS)):

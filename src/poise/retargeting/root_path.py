@@ -8,14 +8,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from poise.errors import PoiseError, UnsupportedError
-from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.contacts import Contacts, find_runs
 from poise.ground.contact.soles import Soles, find_soles
-from poise.ground.figure.figure import Figure, figure_of
+from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.motion import ANKLE, BALL, Motion, motion_of, rest_motion
 from poise.ground.found import analyse_clip, floor_of, with_bearing
 from poise.ground.stages import ClipAnalysis, in_clip
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats
+from poise.maths.arrays import Floats
 from poise.maths.smoothing import average_hann
 from poise.maths.vectors import find_z_up_rotation
 from poise.model.clip import Clip
@@ -223,23 +223,16 @@ def compute_body_shift(clip: Clip, rig: Rig, soles: Soles, contacts: Contacts, f
     points = soles.points(motion)[:, :, :2]
     stands = np.stack([contacts.heel, contacts.ball], axis=2)
     ways = np.zeros_like(points)
-    for leg, point in np.ndindex(stands.shape[1:]):
-        for start, end in find_runs(stands[:, leg, point]):
-            stance = points[start:end, leg, point]
-            place = np.append(np.median(stance[:, :2], axis=0), floor / figure.metre)
-            ways[start:end, leg, point] = place - stance
+    for column, start, stop in zip(*find_runs(stands.reshape(len(stands), -1)), strict=True):
+        run = (slice(start, stop + 1), *np.unravel_index(column, stands.shape[1:]))
+        place = np.append(np.median(points[run][:, :2], axis=0), floor / figure.metre)
+        ways[run] = place - points[run]
     weights = stands / np.maximum(stands.sum(axis=2, keepdims=True), 1)  # a foot on heel and ball counts once
     frames = np.flatnonzero(contacts.any.any(axis=1))
     means = (ways * weights[..., None]).sum(axis=(1, 2))[frames] / contacts.any.sum(axis=1)[frames, None]
     shift = np.stack([np.interp(np.arange(len(clip)), frames, means[:, axis]) for axis in range(3)], axis=1)
     half_width = motion.frames(_SHIFT_HALF_WINDOW_S)
     return (average_hann(shift, half_width) if half_width else shift) * figure.metre
-
-
-def find_runs(mask: Bools) -> list[tuple[int, int]]:
-    """Find the runs of true frames as start and end."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def find_level_path(times: Floats, path: Floats) -> Floats:
@@ -259,9 +252,8 @@ def turn_positions(body: Body, points: Floats) -> Floats:
     return points[:, :1] * axes[:, 0] + points[:, 1:2] * axes[:, 1] + points[:, 2:] * axes[:, 2]
 
 
-def turn_z_up(body: Body, vectors: Floats) -> Floats:
-    """Turn vectors (F, 3) with z up to ahead, left, up."""
-    up = "y" if body.reference.world_axes[2, 1] > body.reference.world_axes[2, 2] else "z"
+def turn_z_up(body: Body, vectors: Floats, up: Up) -> Floats:
+    """Turn vectors (F, 3) with z up to ahead, left, up. `up` is the axis of the file."""
     return turn_positions(body, rotations.rotate(rotations.inverse(find_z_up_rotation(up)), vectors))
 
 

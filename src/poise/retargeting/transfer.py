@@ -62,7 +62,7 @@ def plan_rotations(source: Body, target: Body, match: Match) -> RotationPlan:
     rows: dict[int, tuple[int, Floats]] = {}
     for joint in match.joints:
         if joint.is_used and joint.role not in _TRUNK_PARTS and _can_turn(target.skeleton, target.rows[joint.role]):
-            turn = _turn_about(_BONE, joint.turn)
+            turn = rotations.about(_BONE, np.radians(joint.turn))
             rows |= _pair_segment(source.segments[joint.role], target.segments[joint.role], turn)
     blends: list[BlendedJoint] = []
     turns = {target.rows[joint.role]: joint.turn for joint in match.joints if joint.is_used}
@@ -71,7 +71,8 @@ def plan_rotations(source: Body, target: Body, match: Match) -> RotationPlan:
         for index, row in enumerate(chain.rows if source_chain.rows else ()):
             if row in rows or row in skipped or not _can_turn(target.skeleton, row):
                 continue
-            turn, place = _turn_about(_UP, turns.get(row, 0.0)), _find_place(chain, index, source_chain)
+            turn = rotations.about(_UP, np.radians(turns.get(row, 0.0)))
+            place = _find_place(chain, index, source_chain)
             lower, upper = int(np.floor(place)), int(np.ceil(place))
             rights = [
                 _join_frames(_get_frame(source, source_chain.rows[end]), turn, _get_frame(target, row))
@@ -113,10 +114,6 @@ def _join_frames(source_frame: Floats, turn: Floats, target_frame: Floats) -> Fl
 def _can_turn(skeleton: Skeleton, row: int) -> bool:
     """Return whether a joint turns freely."""
     return bool(skeleton.kinds[row] in (Kind.BALL, Kind.FREE))
-
-
-def _turn_about(axis: Floats, degrees: float) -> Floats:
-    return rotations.from_vector(np.radians(degrees) * axis)
 
 
 def _find_place(chain: JointChain, index: int, source_chain: JointChain) -> float:

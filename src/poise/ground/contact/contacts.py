@@ -236,7 +236,7 @@ def _intervals_of(contacts: Contacts) -> Intervals:
     """When each foot stands, by the frames of this value alone."""
 
     def stretches(stands: Bools) -> list[tuple[float, float]]:
-        _, start, stop = _runs(stands[:, None])
+        _, start, stop = find_runs(stands[:, None])
         return list(zip(contacts.times[start].tolist(), contacts.times[stop].tolist(), strict=True))
 
     return {
@@ -394,7 +394,7 @@ def _tidy_contacts(stands: Bools, points: Floats, times: Floats, shots: Shots, r
     stands[shots.first == shots.last] = False
     cut = np.flatnonzero(shots.first == np.arange(frames))[1:]
     stands[cut] &= ~stands[cut - 1]
-    column, start, stop = _runs(stands.reshape(frames, -1))
+    column, start, stop = find_runs(stands.reshape(frames, -1))
     place = points.reshape(frames, -1, 3)[..., :2]
     moved = np.linalg.norm(place[start[1:], column[1:]] - place[stop[:-1], column[:-1]], axis=1)
     first = np.ones(len(start), dtype=np.bool_)
@@ -418,7 +418,7 @@ def _hovers(stands: Bools, heights: Floats, speed: Floats, times: Floats, shots:
     raised = heights.min(axis=2) - lowest[:, None] - rule.step
     if not (stands & (raised > 0.0)[..., None]).any():
         return np.zeros(stands.shape[:2], dtype=np.bool_)
-    column, start, stop = _runs(stands[..., 0] | stands[..., 1])
+    column, start, stop = find_runs(stands[..., 0] | stands[..., 1])
     passed = np.concatenate([np.zeros((1, stands.shape[1])), speed.min(axis=2).cumsum(axis=0)])
     mean = (passed[stop + 1, column] - passed[start, column]) / (stop + 1 - start)
     still = (times[stop] - times[start] >= rule.still) & (mean < rule.still_speed)
@@ -426,7 +426,7 @@ def _hovers(stands: Bools, heights: Floats, speed: Floats, times: Floats, shots:
     return _fill_runs(column[hovers], start[hovers], stop[hovers], stands.shape[:2])
 
 
-def _runs(stands: Bools) -> tuple[Ints, Ints, Ints]:
+def find_runs(stands: Bools) -> tuple[Ints, Ints, Ints]:
     """Find column, first and last frame of each run. The runs of a mask (F, n) come column by column."""
     rows = np.zeros((stands.shape[1], len(stands) + 2), dtype=np.int8)
     rows[:, 1:-1] = stands.T
@@ -436,7 +436,7 @@ def _runs(stands: Bools) -> tuple[Ints, Ints, Ints]:
 
 
 def _fill_runs(column: Ints, start: Ints, stop: Ints, shape: tuple[int, ...]) -> Bools:
-    """Build the mask (F, n) of runs, as the inverse of `_runs`."""
+    """Build the mask (F, n) of runs, as the inverse of `find_runs`."""
     change = np.zeros((shape[0] + 1, int(np.prod(shape[1:]))), dtype=np.int8)
     np.add.at(change, (start, column), 1)
     np.add.at(change, (stop + 1, column), -1)
