@@ -12,15 +12,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from make_viewer_pictures import open_scene
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from poise.viewer import scenes
-from poise.viewer.server import Server
-from poise.viewer.session.session_thread import SessionThread
 
 sys.path.append(str(Path(__file__).parent.parent))
-from tests.viewer.browser import ARGUMENTS, CHROMIUM, MISSING, Tab
+from tests.viewer.browser import ARGUMENTS, CHROMIUM, MISSING
 
 FOLDER = Path(scenes.__file__).parent.parent / "web" / "scenes"
 DRAWN_SIZE, SIZE, COLOURS = (576, 384), (144, 96), 64
@@ -65,17 +64,8 @@ def main() -> int:
 
 
 def draw(browser: Any, name: str) -> bytes:
-    """A scene as a PNG of few colours; a clip that plays rests in its middle."""
-    with Server(SessionThread(scenes.build_scene(name))) as server:
-        tab = Tab(browser, server.url, width=DRAWN_SIZE[0], height=DRAWN_SIZE[1], scheme="dark", drawn=True)
-        tab.studio, tab.server = server.session, server
-        tab.page.emulate_media(reduced_motion="reduce")
-        tab.open()
-        if tab.state["clip"] is not None:
-            tab.until_state("state.contacts.length > 0 || !state.plant")
-            server.session.post_action({"do": "play", "on": False})
-            server.session.post_action({"do": "seek", "time": 0.5 * tab.state["duration"]})
-            tab.until_state("!state.playing")
+    """A scene as a PNG of few colours."""
+    with open_scene(browser, name, DRAWN_SIZE, "dark", motion="reduce") as tab:
         if tab.state["run"] == "race":
             tab.page.wait_for_timeout(RACED_MS)
         else:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,17 +46,27 @@ def main() -> int:
     return 0
 
 
-def picture(browser: Any, name: str, size: tuple[int, int], theme: str, path: Path) -> None:
-    """A scene as it opens, its first targets reached; a clip that plays rests in its middle."""
+@contextmanager
+def open_scene(
+    browser: Any, name: str, size: tuple[int, int], theme: str, *, motion: str | None = None
+) -> Iterator[Tab]:
+    """Open a scene in a page of its own. A clip that plays rests in its middle."""
     with Server(SessionThread(scenes.build_scene(name))) as server:
         tab = Tab(browser, server.url, width=size[0], height=size[1], scheme=theme, drawn=True)
         tab.studio, tab.server = server.session, server
+        tab.page.emulate_media(reduced_motion=motion)
         tab.open()
         if tab.state["clip"] is not None:
             tab.until_state("state.contacts.length > 0 || !state.plant")
             server.session.post_action({"do": "play", "on": False})
             server.session.post_action({"do": "seek", "time": 0.5 * tab.state["duration"]})
             tab.until_state("!state.playing")
+        yield tab
+
+
+def picture(browser: Any, name: str, size: tuple[int, int], theme: str, path: Path) -> None:
+    """A scene as it opens, its first targets reached."""
+    with open_scene(browser, name, size, theme) as tab:
         tab.answered()
         tab.page.wait_for_timeout(300)
         tab.page.screenshot(path=path)

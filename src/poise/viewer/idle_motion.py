@@ -16,7 +16,6 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.anatomy.rest_geometry import find_body_frame
 from poise.model.pose import Pose
-from poise.model.rig_roles import find_roles
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import find_free_root
 from poise.problem.goals import Goal, Place, Position
@@ -54,7 +53,7 @@ class IdleMotion:
 
     def __init__(self, document: Document, pose: Pose) -> None:
         self._pose = pose
-        joints = find_roles(document.rig).joints
+        joints = document.rig.roles.joints
         skeleton = pose.skeleton
         frame = find_body_frame(skeleton)
         root = find_free_root(skeleton)
@@ -121,7 +120,7 @@ class IdleMotion:
 
 def _build_held_goals(document: Document, pose: Pose) -> list[Goal]:
     """Build goals for both feet and the held hand."""
-    joints = find_roles(document.rig).joints
+    joints = document.rig.roles.joints
     goals: list[Goal] = []
     for side, foot in zip(SIDES, FOOT_ROLES, strict=True):
         place = pose.world[joints[foot]]
@@ -137,7 +136,7 @@ def _build_held_goals(document: Document, pose: Pose) -> list[Goal]:
 
 def _find_arm(document: Document, joint: str) -> str | None:
     """Find the upper arm above a joint, or None."""
-    joints = find_roles(document.rig).joints
+    joints = document.rig.roles.joints
     above = document.skeleton.ancestors(joint)
     return next((arm for side in SIDES if (arm := joints.get(f"{side}UpperArm")) in above), None)
 

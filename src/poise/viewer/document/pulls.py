@@ -30,7 +30,7 @@ from poise.viewer.protocol import read_choice, read_quaternion, read_text, read_
 
 PULL_NAME = "pull"
 _GAZE_BACK_SHARE, _GAZE_END_RAD = 0.22, math.radians(6.0)  # a share for each pose, until it is nearly straight ahead
-_PULLED_PIN_WEIGHT = 1.0  # a pinned foot that is pulled gives way, so that the other one stands
+PULLED_PIN_WEIGHT = 1.0  # a pinned foot that is pulled gives way, so that the other one stands
 
 
 def switch_scope(document: Document, args: dict[str, Any], displayed_pose: Pose) -> Document:
@@ -96,7 +96,7 @@ def _begin_pull(
     document = _leave_clip(release_pull(document, displayed_pose), displayed_pose)
     pin = find_pin(document, joint)
     if pin is not None and pin.enabled:
-        pulled = pin.replace(offset=offset, weight=_PULLED_PIN_WEIGHT).with_target_at(displayed_pose)
+        pulled = pin.replace(offset=offset, weight=PULLED_PIN_WEIGHT).with_target_at(displayed_pose)
         return document.replace(pulled=pulled.name).with_chain(pulled), pulled
     root = find_root(document.skeleton, joint) if document.free_root else None
     kind = "place" if is_turned else "position"

@@ -26,7 +26,6 @@ from poise.maths.arrays import Floats, Ints
 from poise.model.clip import Clip
 from poise.model.kinematics import LocalOffsets, get_table, pack_local_offsets
 from poise.model.pose import Pose
-from poise.model.rig_roles import find_roles
 from poise.problem import dof_layout
 from poise.problem.goals import Place
 from poise.problem.problem import Problem
@@ -35,6 +34,7 @@ from poise.solvers.base.random_starts import draw_restarts
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.viewer.body_parts import find_parts, has_whole_body
 from poise.viewer.document.document import Document
+from poise.viewer.document.pulls import PULLED_PIN_WEIGHT
 from poise.viewer.document.whole_body import PIN_WEIGHT, find_root
 from poise.viewer.offline.program import ArrayStore, Program
 
@@ -56,12 +56,13 @@ def export_body(document: Document, store: ArrayStore, clip: Clip | None = None)
             modes[name] = {"title": title, **_export_mode(limited, store)}
         except PoiseError:
             return None
-    joints = find_roles(document.rig).joints
+    joints = document.rig.roles.joints
     return {
         "modes": modes,
         "pins": [chain.tip for chain in document.chains if chain.kind == "pin" and (chain.enabled or clip is not None)],
         "pinnable": [joints[role] for role in PINNED_ROLES if role in joints],
         "pin_weight": PIN_WEIGHT,
+        "pulled_pin_weight": PULLED_PIN_WEIGHT,
         "frames": _export_frames(document, clip, store),
     }
 

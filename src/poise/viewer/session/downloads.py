@@ -259,7 +259,7 @@ def solve_document_pose(document: Document) -> Pose:
 
 
 def build_document_page(document: Document) -> bytes:
-    """Build an offline page (HTML) of a document. It plays the clip, or shows the reached targets."""
+    """Build an offline page (HTML) of a document. It plays the clip, or goes on from the reached targets."""
     return build_download(
         document, build_pose(document.solver_start, solve_document(document).q), _find_clip(document), "html"
     ).data

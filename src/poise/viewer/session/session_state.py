@@ -241,13 +241,8 @@ def build_state(
         "bad": list_bad_stretches(playhead.clip),
         "handles": [dataclasses.asdict(handle) for handle in document.handles],
         "controls": [dataclasses.asdict(control) for control in document.controls],
-        "driven": document.is_driven, "idles": document.idles, "hint": _find_hint(document), "undo": undo, "redo": redo,
+        "driven": document.is_driven, "idles": document.idles, "undo": undo, "redo": redo,
     }  # fmt: skip
-
-
-def _find_hint(document: Document) -> str | None:
-    """Find the hint of a demo scene."""
-    return None if document.scene_name is None else scenes.describe_scene(document.scene_name).hint
 
 
 def describe_chain(document: Document, chain: TargetedChain) -> dict[str, Any]:

@@ -94,7 +94,7 @@ export class Solving {
   frame() {
     const { answer } = this.poser;
     const data = Float32Array.from(this.poser.computeMaps());
-    const figures = { microseconds: [1000 * answer.milliseconds, 0], left: [answer.left ?? NaN, NaN] };
+    const figures = { microseconds: [1000 * answer.milliseconds], left: [answer.left ?? NaN] };
     return {
       kind: "pose",
       views: 1,
@@ -104,11 +104,11 @@ export class Solving {
       frame: 0,
       serial: this.serial,
       time: 0,
-      status: [answer.status, null],
+      status: [answer.status],
       playing: false,
       busy: false,
       ...figures,
-      iterations: [answer.iterations, 0],
+      iterations: [answer.iterations],
       version: 0,
       data,
       bytes: data.byteLength,

@@ -14,7 +14,6 @@ import { Tree } from "poise/engine/tree.js";
 import { TreeSolver } from "poise/engine/tree_solver.js";
 
 const REST_PULL = 0.5; // weight of the start pose
-const PULLED_PIN_WEIGHT = 1; // a pinned foot that is pulled gives way, so that the other one stands
 const ORIGIN = [0, 0, 0];
 
 /**
@@ -167,7 +166,8 @@ export class Body {
     }
     if (pulled) {
       const { joint, offset, position, rotation } = pulled;
-      goals.push({ part: names.indexOf(joint), turns: rotation !== null, offset, weight: PULLED_PIN_WEIGHT });
+      const weight = this.packed.pulled_pin_weight; // so much has any pulled part
+      goals.push({ part: names.indexOf(joint), turns: rotation !== null, offset, weight });
       targets.push(...position, ...(rotation ?? []));
     }
     return { goals, targets };

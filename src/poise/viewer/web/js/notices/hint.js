@@ -22,8 +22,9 @@ export function hint(store) {
     if (state.scene !== scene) [scene, step, done] = [state.scene, state.undo, false];
     done ||= state.undo !== step;
     const drawn = store.get("shown") !== null && store.get("shown") === store.get("model")?.message.id;
-    const open = Boolean(state.hint) && drawn && !done;
-    line.textContent = open ? state.hint : "";
+    const words = store.get("welcome")?.scenes.find(({ name }) => name === scene)?.hint ?? "";
+    const open = words !== "" && drawn && !done;
+    line.textContent = open ? words : "";
     line.hidden = !open;
     if (store.get("hinted") !== open) store.set("hinted", open);
   };

@@ -208,7 +208,6 @@ export interface State {
   /** Whether the figure may breathe while nobody touches the page. */
   idles: boolean;
   /** What to try in the scene. */
-  hint: string | null;
   undo: string | null;
   redo: string | null;
   serial: number;
