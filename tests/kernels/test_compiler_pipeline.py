@@ -175,6 +175,40 @@ def test_flags_say_what_was_set_last():
     assert flags.values() == given.values()
 
 
+FAR_APART = """
+import ctypes, math
+from numba import njit
+from poise.kernels.jit.compiler import KernelCompiler
+
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+
+def reserve(size):
+    return libc.mmap(None, size, 0, 0x4022, -1, 0)  # private, anonymous, without memory behind it
+
+def fill_addresses():
+    # what is asked for next lies more than 2 GB from all that is there
+    below = reserve(3 << 30)
+    for size in (1 << 28, 1 << 24, 1 << 20, 1 << 16, 1 << 12):
+        while reserve(size) > below:
+            pass
+
+for i in range(3):
+    @njit(pipeline_class=KernelCompiler)
+    def kernel(a):
+        return math.sin(a) + i
+    print(kernel(0.0))
+    fill_addresses()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the test reserves addresses as Linux does")
+def test_kernels_load_where_no_address_is_near():
+    done = subprocess.run([sys.executable, "-c", FAR_APART], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, ["0.0", "1.0", "2.0"]), done.stderr
+
+
 REQUESTED = """
 import sys
 import numpy as np

@@ -24,7 +24,7 @@ from numba import (
     _dynfunc,  # pyright: ignore[reportAttributeAccessIssue]  (a C module without stubs)
     njit,
 )
-from numba.core import entrypoints, types
+from numba.core import config, entrypoints, types
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import PassManager
@@ -284,7 +284,17 @@ class LevelCodegen(JITCPUCodegen):
 
     Functions alone are optimised for no special processor, because the library's kernels are captured so, once for all
     levels. Addresses are relative, as in the library: they take part in the order of operations that LLVM chooses.
+    Relative addresses span 2 GB, so the parts of a kernel lie side by side in memory: LLVM's own memory manager
+    reuses pages wherever they are, and ends a process in which other data has grown between them.
     """
+
+    def _init(self, llvm_module: Any) -> None:
+        options: Any = config  # a module that sets its names when it is imported
+        given, options.USE_LLVMLITE_MEMORY_MANAGER = options.USE_LLVMLITE_MEMORY_MANAGER, True
+        try:
+            super()._init(llvm_module)
+        finally:
+            options.USE_LLVMLITE_MEMORY_MANAGER = given
 
     def _get_host_cpu_name(self) -> str:
         return LEVELS[find_level()].cpu or super()._get_host_cpu_name()
