@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths import rotations
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Bools, Floats
+from poise.maths.frame_masks import compute_fade
 from poise.maths.smoothing import average_hann, smoothstep
 from poise.maths.vectors import cross, dot, normalise
 from poise.model.pose import Pose
@@ -20,6 +21,8 @@ from poise.retargeting.transfer import find_quaternion_start
 _FAR, _NEAR = 0.9, 0.4
 # [s] half the window over which their weight is smoothed
 _WEIGHT_HALF_WINDOW_S = 0.075
+# [s] over which it fades before and after an arm bears
+_BEARING_FADE_S = 0.15
 # of the bones' lengths: an arm is neither stretched nor folded more
 _MIN_FOLD, _MAX_STRETCH = 1.001, 0.9999
 # sine of the elbow's angle below which the hinge axis shows the plane of the arm
@@ -35,16 +38,18 @@ class ArmPoints(NamedTuple):
     axis: Floats
 
 
-def compute_touch_weights(times: Floats, positions: Floats, body: Body) -> Floats:
+def compute_touch_weights(times: Floats, positions: Floats, body: Body, bears: Bools) -> Floats:
     """Compute how much (F,) the distance of hands counts, 0 to 1.
 
     positions  (F, n, 3) of the source
+    bears      (F,) frames in which an arm bears: its hand stays on the ground. The weight fades before and after
     """
     distance = np.linalg.norm(_find_separation(positions, body), axis=-1) / body.arm_length
     weights = smoothstep(np.clip((_FAR - distance) / (_FAR - _NEAR), 0.0, 1.0))
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     half_width = round(_WEIGHT_HALF_WINDOW_S / step) if step > 0.0 else 0
-    return average_hann(weights, half_width) if half_width and weights.any() else weights
+    smooth = average_hann(weights, half_width) if half_width and weights.any() else weights
+    return smooth * compute_fade(times, bears[:, None], _BEARING_FADE_S)[:, 0] if bears.any() else smooth
 
 
 def bring_hands_together(poses: Pose, weights: Floats, source_positions: Floats, bodies: tuple[Body, Body]) -> Pose:

@@ -14,6 +14,7 @@ from poise.calls.argument_checks import check_choice, check_type
 from poise.calls.progress import Advance, report_progress
 from poise.errors import InputError, PoiseError, UnsupportedError
 from poise.formatting import format_count
+from poise.ground.bearing.parts import carry_bearing
 from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.figure import Up, figure_of
 from poise.ground.figure.motion import motion_of
@@ -272,6 +273,7 @@ def _retarget_clip(
         *notes,
         *first_notes,
         *pairs.notes,
+        *ground.notes,
         *_describe_bodies(job.bodies),
         *plant_notes,
         *hand_notes,
@@ -397,10 +399,11 @@ def _plant_contacts(
         moved = Clip(moved.times, poses, moved.name)
     figure = figure_of(moved, rig=job.target, legs=contacts.legs, up=up)
     analysis = analyse_clip(moved, figure, contacts, soles, "keep", travels=source.travels)
-    if source.bears and (skipped or _list_skipped_sides(job.match, _ARM_PARTS)):
+    if source.bearing and (skipped or _list_skipped_sides(job.match, _ARM_PARTS)):
         notes += ("hands and knees do not bear: the match skips a row of an arm or leg",)
-    elif source.bears:
-        analysis = with_bearing(moved, analysis)
+    elif source.bearing:
+        bearing = carry_bearing(source.bearing, moved, analysis.motion, standing.floor / figure.metre)
+        analysis = analysis._replace(bearing=bearing) if bearing else with_bearing(moved, analysis)
     return plant_analysed(moved, analysis, terrain, Allowed(), notes=()), (*notes, *sole_notes)
 
 
@@ -432,10 +435,11 @@ def _bring_hands_together(job: Transfer, poses: Pose, planted: Planted | None) -
     if job.options.hands == "directions" or job.is_same_character:
         return poses, none, ()
     positions = clip.poses.world.positions
-    weights = compute_touch_weights(clip.times, positions, job.bodies[0])
-    if planted is not None and planted.bearing is not None:  # hands on the ground stay there
+    bears = np.zeros(len(clip), dtype=np.bool_)
+    if planted is not None and planted.bearing is not None:
         arms = [name.endswith(("hand", "elbow")) for name in planted.bearing.parts]
-        weights = np.where(planted.bearing.on[:, arms].any(axis=1), 0.0, weights)
+        bears = np.asarray(planted.bearing.on[:, arms].any(axis=1), dtype=np.bool_)
+    weights = compute_touch_weights(clip.times, positions, job.bodies[0], bears)
     if weights.any() and _list_skipped_sides(job.match, _ARM_PARTS):
         return poses, none, ("hands are not brought together: the match skips a row of an arm",)
     return bring_hands_together(poses, weights, positions, job.bodies), weights, ()

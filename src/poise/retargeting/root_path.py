@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from poise.errors import PoiseError, UnsupportedError
+from poise.ground.bearing.parts import Bearing
 from poise.ground.contact.contacts import Contacts, find_runs
 from poise.ground.contact.soles import Soles, find_soles
 from poise.ground.figure.figure import Figure, Up, figure_of
@@ -24,6 +25,7 @@ from poise.model.rig import Rig
 from poise.model.skeleton import Kind
 from poise.retargeting.body import Body
 from poise.retargeting.flat_feet import measure_flat_feet
+from poise.retargeting.paired_soles import pair_soles
 
 RootMotion = Literal["travel", "in_place", "keep"]
 
@@ -47,7 +49,7 @@ class Standing(NamedTuple):
     ankle     height of its ankles over the floor while its feet are flat [file units]
     contacts  contacts of its feet, None where they are unknown
     travels   whether the ground does not pass under it
-    bears     whether hands, elbows, knees or hips are on the ground, too
+    bearing   when hands, elbows, knees and hips are on the ground; None where none of them ever bears
     soles     soles of the feet of `contacts`
     note      why the contacts are unknown
     """
@@ -56,7 +58,7 @@ class Standing(NamedTuple):
     ankle: float
     contacts: Contacts | None = None
     travels: bool = True
-    bears: bool = False
+    bearing: Bearing | None = None
     soles: Soles | None = None
     note: str = ""
 
@@ -66,10 +68,12 @@ class ClipGround(NamedTuple):
 
     analysis  soles, contacts and other supports; None where the legs are unknown
     note      why they are
+    notes     what was assumed about its feet
     """
 
     analysis: ClipAnalysis | None
     note: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def contacts(self) -> Contacts | None:
@@ -89,10 +93,14 @@ class ClipGround(NamedTuple):
 
 
 def analyse_ground(clip: Clip, rig: Rig) -> ClipGround:
-    """Find the contacts of a clip with its ground."""
+    """Find the contacts of a clip with its ground. A foot that never stands flat has the sole of the other one."""
     try:
         figure = figure_of(clip, rig=rig)
-        return ClipGround(with_bearing(clip, analyse_clip(clip, figure, None, None, "keep")))
+        analysis = analyse_clip(clip, figure, None, None, "keep")
+        soles, notes = pair_soles(analysis.motion, analysis.soles)
+        if notes:
+            analysis = analyse_clip(clip, figure, None, soles, "keep")
+        return ClipGround(with_bearing(clip, analysis), notes=notes)
     except PoiseError as error:
         return ClipGround(None, f"contacts of the source are unknown: {error}")
 
@@ -113,7 +121,7 @@ def measure_standing(clip: Clip, ground: ClipGround, body: Body) -> Standing:
         ankle if 0.0 < ankle <= most else rest_ankle,
         contacts,
         travels=analysis.velocity is None,
-        bears=analysis.bearing is not None and bool(analysis.bearing.on.any()),
+        bearing=analysis.bearing if analysis.bearing is not None and analysis.bearing.on.any() else None,
         soles=analysis.soles,
     )
 

@@ -169,6 +169,26 @@ def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing
     )
 
 
+def carry_bearing(bearing: Bearing, clip: Clip, motion: Motion, floor: float) -> Bearing | None:
+    """Give a character the support contacts of another one.
+
+    Their times are the same. None where both do not have the same limbs.
+    """
+    arms = arms_of(motion.figure.skeleton)
+    parts, places = part_places(clip, motion, arms)
+    if parts != bearing.parts:
+        return None
+    shoulders = places_in(clip.poses, motion.figure, tuple(arm.joints.upper for arm in arms))
+    heights = places[..., 2] - floor
+    return dataclasses.replace(
+        bearing,
+        hip_share=heights[:, -1] / _standing_height(motion),
+        torso_level=_torso_level(motion, shoulders),
+        clearance=_clearance(motion.times, heights, bearing.touches, bearing.on),
+        places=places, shoulders=shoulders, floor=floor, arms=arms,
+    )  # fmt: skip
+
+
 def _standing_height(motion: Motion) -> float:
     """Return the height of the hips over the feet at rest [m]. It is at least the length of the legs."""
     rest = rest_motion(motion.figure).places[0]
