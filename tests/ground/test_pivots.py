@@ -46,6 +46,11 @@ def test_roundings_of_files_do_not_matter():
     np.testing.assert_allclose(find_pivots(motion_with(*rounded), BALL[None])[0], [BALL], atol=3e-4)
 
 
+def test_slow_turns_count_in_single_precision():
+    parts = [part.astype(np.float32).astype(np.float64) for part in roll(BALL, np.array([3.0, 1.0, 0.0]), 1, 12)]
+    np.testing.assert_allclose(find_pivots(motion_with(*parts), BALL[None])[0], [BALL], atol=3e-4)
+
+
 @pytest.mark.parametrize("noise", [0.001, 0.01])
 def test_recorded_feet_have_none(noise):
     turns, ankles = roll(BALL, np.zeros(3), 120, 60)

@@ -14,7 +14,7 @@ from poise.ground.figure.motion import ANKLE, FOOT, Motion
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 
-_LEAST_TURN_RAD = np.radians(0.3)  # [rad] in a frame: the axis of less is lost in roundings
+_LEAST_TURN_RAD = np.radians(0.05)  # [rad] in a frame: single precision moves its axis by 0.1 mm, that of less farther
 _EXACT_M = 3e-4  # [m] from the axis: files that are rounded to 2e-5 m say it to so much
 _PRIOR = 1e-6  # weight of a measured point: it decides along the axis, of which turns say nothing
 _FEW = 4  # turns about one point, at least
