@@ -12,6 +12,7 @@ from hypothesis import given, settings
 import poise
 from poise.io.sidecar import apply_sidecar
 from poise.maths import rotations
+from poise.model import limit_bounds
 from tests.reference.slow_limits import violation
 from tests.strategies import figure, random_q, rng_of, seeds, straight_chain
 
@@ -258,3 +259,23 @@ class TestFiles:
         limit = next(joint["limit"] for joint in reported["joints"] if joint["name"] == "j0")
         assert limit["kind"] == "SwingTwist"
         assert limit["soft"] == 0.25
+
+
+@given(seed=seeds)
+@settings(max_examples=20)
+def test_a_pose_alone_is_moved_inside_as_in_a_batch(seed):
+    rng = rng_of(seed)
+    skeleton = straight_chain(8, length=1, limits=[CONE, BOX, HINGE, TIGHT, None, BOX, CONE, BOX])
+    q = random_q(rng, skeleton, 12)
+    q[::2] = skeleton.legal(q[::2])[0]
+    batch, names = skeleton.legal(q)
+    alone = [skeleton.legal(row) for row in q]
+    np.testing.assert_array_equal(batch, [row for row, _ in alone])
+    assert set(names) == {name for _, changed in alone for name in changed}
+
+
+def test_boxes_that_hold_already_are_not_clamped(monkeypatch):
+    skeleton = straight_chain(6, length=1, limits=[BOX] * 6)
+    q = skeleton.legal(random_q(rng_of(3), skeleton, 1)[0])[0]
+    monkeypatch.setattr(limit_bounds, "_clamp_euler_box", lambda *_: 1 / 0)
+    np.testing.assert_array_equal(skeleton.legal(q)[0], q)

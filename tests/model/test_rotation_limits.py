@@ -298,6 +298,15 @@ class TestBoth:
         assert close.mean() > 0.9  # but for ties
 
     @given(seed=seeds)
+    def test_limits_of_one_kind_are_clamped_together_bit_for_bit(self, make, seed):
+        rng = rng_of(seed)
+        rows = np.array([pack_limit(make(rng)) for _ in range(9)])
+        q = unit_quaternions(rng, 9 * 20).reshape(20, 9, 4)
+        alone = np.stack([clamp_rotations(row, q[:, i]) for i, row in enumerate(rows)], axis=1)
+        np.testing.assert_array_equal(clamp_rotations(rows, q), alone)
+        np.testing.assert_array_equal(clamp_rotations(rows, q[0]), alone[0])
+
+    @given(seed=seeds)
     def test_close_rotations_stay_close_where_the_limit_is_convex(self, make, seed):
         rng = rng_of(seed)
         limit = (

@@ -16,6 +16,7 @@ from poise.plot import error_curve as curve
 from poise.plot import limit_outlines, scene_drawing, scene_layout
 from poise.plot.scene_drawing import find_chain_bones
 from poise.solvers.base.interface import Trace
+from tests.strategies import random_q, rng_of
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -265,6 +266,16 @@ class TestSolve:
         turned = limited.replace({"LeftArm": poise.rotation_between([1, 0, 0], [0.2, 0, -1])})
         legal = turned.with_q(limited.skeleton.legal(turned.q)[0])
         assert limit_outlines.build_outlines(legal, ["LeftArm"], 1.7)[0].is_at_limit
+
+    def test_joints_at_limit_are_found_without_their_outlines(self, limited, monkeypatch):
+        names = limited.skeleton.names
+        legal = limited.with_q(limited.skeleton.legal(random_q(rng_of(5), limited.skeleton, 1)[0])[0])
+        outlines = {name: limit_outlines.build_local_outline(legal, name) for name in names}
+        touching = [name for name, outline in outlines.items() if outline is not None and outline.is_at_limit]
+        assert touching
+        for builder in ("_build_box_edges", "_build_rim", "_build_sector"):
+            monkeypatch.setattr(limit_outlines, builder, lambda *_: 1 / 0)
+        assert limit_outlines.find_joints_at_limit(legal, names) == touching
 
     def test_the_limits_are_inside_the_picture(self):
         arm = poise.load(samples.path("arm.urdf"))

@@ -11,6 +11,7 @@ import pytest
 
 import poise
 from poise.io import samples
+from poise.plot.limit_outlines import find_joints_at_limit
 from poise.solvers.base.interface import Status
 from poise.viewer import scenes
 from poise.viewer.document.actions import place_on_ground
@@ -18,7 +19,6 @@ from poise.viewer.document.terrain import build_document_terrain
 from poise.viewer.protocol import STATUS_NOTHING
 from poise.viewer.scene_rigs import load_character
 from poise.viewer.session import downloads
-from poise.viewer.session.session_state import find_joints_at_limit
 
 CLASSIC = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes", "biped", "feet")
 OTHERS = ("walk_on_hills", "two_methods", "race", "robot_arm", "two_hands", "four_bar", "crowd")

@@ -98,30 +98,39 @@ def _rotate_to_frame(frame: Floats, q: Floats) -> Floats:
     return np.concatenate([q[..., :1], rotations.rotate(inverse(frame), q[..., 1:])], axis=-1)
 
 
-def clamp_rotations(limit_row: Floats, q: Floats) -> Floats:
+def clamp_rotations(limit_rows: Floats, q: Floats) -> Floats:
     """Clamp rotations q (..., 4) to the nearest legal ones.
+
+    There is one limit for all, or rows of one kind (b, LIMIT_ROW) for rotations (..., b, 4).
 
     Legal rotations are returned bit for bit; kernel twin: `clamp_rotation`.
     """
-    if limit_row[layout.LIMIT_KIND] not in (layout.SWING_TWIST, layout.EULER_BOX):
+    kinds = limit_rows[..., layout.LIMIT_KIND].ravel()
+    if not kinds.size or kinds[0] not in (layout.SWING_TWIST, layout.EULER_BOX):
         return q
-    frame, bounds = (
-        limit_row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS],
-        limit_row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT].reshape(3, 2),
-    )
+    frame, bounds, is_box = _read_frames(limit_rows), _read_bounds(limit_rows), kinds[0] == layout.EULER_BOX
     local_q = _rotate_to_frame(frame, q)
-    if limit_row[layout.LIMIT_KIND] == layout.SWING_TWIST and q.size > _MIN_SORTED_NUMBERS:
-        is_outside = ~_is_in_swing_twist(bounds, local_q)
+    if is_box or q.size > _MIN_SORTED_NUMBERS:
+        is_outside = np.asarray(~(_is_in_euler_box if is_box else _is_in_swing_twist)(bounds, local_q))
         if not is_outside.all():
             clamped_q = q.copy()
-            clamped_q[is_outside] = clamp_rotations(limit_row, q[is_outside])
+            if is_outside.any():
+                outside_rows = limit_rows if limit_rows.ndim == 1 else limit_rows[np.nonzero(is_outside)[-1]]
+                clamped_q[is_outside] = clamp_rotations(outside_rows, q[is_outside])
             return clamped_q
-    is_legal, nearest_q = (
-        _clamp_swing_twist if limit_row[layout.LIMIT_KIND] == layout.SWING_TWIST else _clamp_euler_box
-    )(bounds, local_q)
+    is_legal, nearest_q = (_clamp_euler_box if is_box else _clamp_swing_twist)(bounds, local_q)
     nearest_q = np.concatenate([nearest_q[..., :1], rotations.rotate(frame, nearest_q[..., 1:])], axis=-1)
     nearest_q = np.where((q * nearest_q).sum(axis=-1, keepdims=True) < 0.0, -nearest_q, nearest_q)
     return np.where(is_legal[..., None], q, nearest_q)
+
+
+def _read_frames(limit_rows: Floats) -> Floats:
+    return limit_rows[..., layout.LIMIT_FRAME : layout.LIMIT_BOUNDS]
+
+
+def _read_bounds(limit_rows: Floats) -> Floats:
+    """Read the lowest and highest angles (..., 3, 2) of limits."""
+    return limit_rows[..., layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT].reshape(*limit_rows.shape[:-1], 3, 2)
 
 
 def compute_limit_angles(limit: Limit, q: Floats) -> Floats:
@@ -131,8 +140,7 @@ def compute_limit_angles(limit: Limit, q: Floats) -> Floats:
     rotation's two triples of Euler angles it is the one in the box, or nearer to it.
     """
     limit_row = pack_limit(limit)
-    bounds = limit_row[layout.LIMIT_BOUNDS : layout.LIMIT_SOFT_WEIGHT].reshape(3, 2)
-    local_q = _rotate_to_frame(limit_row[layout.LIMIT_FRAME : layout.LIMIT_BOUNDS], q)
+    bounds, local_q = _read_bounds(limit_row), _rotate_to_frame(_read_frames(limit_row), q)
     if not isinstance(limit, EulerBox):
         swing, twist, _ = _split_swing_twist(local_q)
         return np.concatenate([swing, clamp_angles(twist, -np.pi, np.pi)[..., None]], axis=-1)
@@ -195,16 +203,17 @@ def _split_swing_twist(q: Floats) -> tuple[Floats, Floats, Floats]:
 def _is_in_swing_twist(bounds: Floats, q: Floats) -> Bools:
     """Return whether rotations are in a cone and a range of twist. False for some at their ends and in flat cones."""
     swing, twist, _ = _split_swing_twist(q)
-    semi_axes = np.where(swing >= 0.0, bounds[:2, 1], -bounds[:2, 0])
+    semi_axes = np.where(swing >= 0.0, bounds[..., :2, 1], -bounds[..., :2, 0])
     is_round: Bools = np.all(semi_axes > thresholds.ANGLE_SLACK_RAD, axis=-1)
     squared_ratios = (swing / np.where(is_round[..., None], semi_axes, 1.0)) ** 2
-    return is_round & (squared_ratios.sum(axis=-1) <= 1.0) & (twist >= bounds[2, 0]) & (twist <= bounds[2, 1])
+    is_twist_inside = (twist >= bounds[..., 2, 0]) & (twist <= bounds[..., 2, 1])
+    return is_round & (squared_ratios.sum(axis=-1) <= 1.0) & is_twist_inside
 
 
 def _clamp_swing_twist(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
     swing, twist, n = _split_swing_twist(q)
-    legal_twist = clamp_angles(twist, *bounds[2])
-    nearest_swing, swing_distance = _find_nearest_swing(bounds[:2], swing)
+    legal_twist = clamp_angles(twist, bounds[..., 2, 0], bounds[..., 2, 1])
+    nearest_swing, swing_distance = _find_nearest_swing(bounds[..., :2, :], swing)
     is_legal = (swing_distance <= thresholds.ANGLE_SLACK_RAD) & (
         n * 2.0 * np.abs(np.sin(0.5 * (legal_twist - twist))) <= thresholds.ANGLE_SLACK_RAD
     )
@@ -235,7 +244,7 @@ def _find_nearest_swing(sides: Floats, swing: Floats) -> tuple[Floats, Floats]:
 
 def _find_nearest_in_ellipse(sides: Floats, point: Floats) -> Floats:
     """Clamp points (..., 2) to a region of four quarter ellipses."""
-    semi_axes = np.where(point >= 0.0, sides[:, 1], -sides[:, 0])
+    semi_axes = np.where(point >= 0.0, sides[..., 1], -sides[..., 0])
     is_degenerate = (semi_axes <= thresholds.ANGLE_SLACK_RAD).any(axis=-1, keepdims=True)
     semi_axes = np.where(semi_axes <= thresholds.ANGLE_SLACK_RAD, 0.0, semi_axes)
     clipped = np.clip(point, -semi_axes, semi_axes)
@@ -257,11 +266,22 @@ def _find_nearest_in_ellipse(sides: Floats, point: Floats) -> Floats:
 # --- three angles ------------------------------------------------------------------------------------------------
 
 
+def _is_in_euler_box(bounds: Floats, q: Floats, slack: float = 0.0) -> Bools:
+    """Return whether the angles of rotations are in their ranges. A slack [rad] widens each range."""
+    angles = from_quaternion(q, "XYZ")
+    is_inside = (angles >= bounds[..., 0] - slack) & (angles <= bounds[..., 1] + slack)
+    return np.asarray(is_inside.all(axis=-1))
+
+
+def _is_nearly_in_euler_box(bounds: Floats, q: Floats) -> Bools:
+    """Return whether rotations are in their box, within the tolerance."""
+    return _is_in_euler_box(bounds, q, _BOX_SLACK_RAD)
+
+
 def _clamp_euler_box(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
     angles = from_quaternion(q, "XYZ")
-    is_inside = ((angles >= bounds[:, 0]) & (angles <= bounds[:, 1])).all(axis=-1)
-    nearest_angles = clamp_angles(angles, bounds[:, 0], bounds[:, 1])
-    alternative = clamp_angles(compute_alternative(angles), bounds[:, 0], bounds[:, 1])
+    nearest_angles = clamp_angles(angles, bounds[..., 0], bounds[..., 1])
+    alternative = clamp_angles(compute_alternative(angles), bounds[..., 0], bounds[..., 1])
     is_nearer = _measure_chord(q, _euler_to_quaternion(alternative)) < _measure_chord(
         q, _euler_to_quaternion(nearest_angles)
     )
@@ -273,21 +293,21 @@ def _clamp_euler_box(bounds: Floats, q: Floats) -> tuple[Bools, Floats]:
             break
         nearest_angles = np.where(is_changing, refined_angles, nearest_angles)
     rotation = _euler_to_quaternion(nearest_angles)
-    return is_inside | (2.0 * _measure_chord(q, rotation) <= thresholds.ANGLE_SLACK_RAD), rotation
+    return 2.0 * _measure_chord(q, rotation) <= thresholds.ANGLE_SLACK_RAD, rotation
 
 
 def _refine_angles(bounds: Floats, q: Floats, angles: Floats) -> Floats:
     """Optimize each angle in its range, one after the other. Each step brings the rotation nearest to q."""
     y, z = about(_Y, angles[..., 1]), about(_Z, angles[..., 2])
-    a = _fit_angle(multiply(q, inverse(multiply(y, z))), 1, bounds[0])
+    a = _fit_angle(multiply(q, inverse(multiply(y, z))), 1, bounds[..., 0, :])
     x = about(_X, a)
-    c = _fit_angle(multiply(inverse(multiply(x, y)), q), 3, bounds[2])
-    b = _fit_angle(multiply(inverse(x), multiply(q, inverse(about(_Z, c)))), 2, bounds[1])
+    c = _fit_angle(multiply(inverse(multiply(x, y)), q), 3, bounds[..., 2, :])
+    b = _fit_angle(multiply(inverse(x), multiply(q, inverse(about(_Z, c)))), 2, bounds[..., 1, :])
     return np.stack([a, b, c], axis=-1)
 
 
 def _fit_angle(remainder: Floats, axis_index: int, ends: Floats) -> Floats:
-    return clamp_angles(2.0 * np.arctan2(remainder[..., axis_index], remainder[..., 0]), *ends)
+    return clamp_angles(2.0 * np.arctan2(remainder[..., axis_index], remainder[..., 0]), ends[..., 0], ends[..., 1])
 
 
 def _euler_to_quaternion(angles: Floats) -> Floats:
@@ -306,6 +326,8 @@ def _measure_chord(p: Floats, q: Floats) -> Floats:
 
 # [rad, file units] tolerance of hard limits; a q within it is not changed, bit for bit
 _LIMIT_SLACK = 1e-9
+# [rad] widening of each range of a box: with all three angles that far outside, a rotation is within the tolerance
+_BOX_SLACK_RAD = 0.2 * _LIMIT_SLACK
 
 
 class HingedBalls(NamedTuple):
@@ -443,13 +465,32 @@ class Bounds:
             changed_rows |= {
                 row for row, is_off in zip(hinges.joint_rows, np.atleast_1d(is_ever_off), strict=True) if is_off
             }
-        for joint_row, columns, limit_row in zip(*self.ball_limits, strict=True):
-            legal_rotations = clamp_rotations(limit_row, legal_q[..., columns])
+        joint_rows, ball_columns, limit_rows = self.ball_limits
+        for balls in self._group_balls_outside(legal_q):
+            columns = ball_columns[balls]
+            legal_rotations = clamp_rotations(limit_rows[balls], legal_q[..., columns])
             is_outside_limit = measure_rotation_excess(legal_q[..., columns], legal_rotations) > _LIMIT_SLACK
-            if np.any(is_outside_limit):
-                legal_q[..., columns] = np.where(is_outside_limit[..., None], legal_rotations, legal_q[..., columns])
-                changed_rows.add(joint_row)
+            legal_q[..., columns] = np.where(is_outside_limit[..., None], legal_rotations, legal_q[..., columns])
+            is_ever_outside = is_outside_limit.reshape(-1, len(balls)).any(axis=0)
+            changed_rows |= {joint_rows[ball] for ball in balls[is_ever_outside].tolist()}
         return legal_q, tuple(self.names[i] for i in sorted(changed_rows))
+
+    def _group_balls_outside(self, q: Floats) -> list[Ints]:
+        """Group the ball joints not clearly inside their limits in q (..., nq).
+
+        Those of one kind are a group for one q. For many each joint is its own group, which takes less memory.
+        """
+        _, columns, limit_rows = self.ball_limits
+        if not len(columns):
+            return []
+        local_q, bounds = _rotate_to_frame(_read_frames(limit_rows), q[..., columns]), _read_bounds(limit_rows)
+        is_box = limit_rows[:, layout.LIMIT_KIND] == layout.EULER_BOX
+        groups: list[Ints] = []
+        for is_kind, is_in_limit in ((is_box, _is_nearly_in_euler_box), (~is_box, _is_in_swing_twist)):
+            is_inside = is_in_limit(bounds[is_kind], local_q[..., is_kind, :]).all(axis=tuple(range(q.ndim - 1)))
+            balls = np.nonzero(is_kind)[0][~is_inside]
+            groups += [balls] if q.size == self.nq else list(balls[:, None])
+        return [group for group in groups if len(group)]
 
     def compute_soft_cost(self, q: Floats) -> Floats:
         """Compute the soft-limit cost (...) of configurations q (..., nq).

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths import rotations
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Bools, Floats
 from poise.model.limit_bounds import clamp_rotations, measure_rotation_excess, pack_limit
 from poise.model.limits import EulerBox, Limit, Range, SwingTwist
 from poise.model.pose import Pose
@@ -47,11 +47,13 @@ def build_local_outline(pose: Pose, name: str) -> Outline | None:
     The track of a slide is in file units, relative to the joint's position.
     """
     skeleton, joint_index = pose.skeleton, pose.skeleton.index(name)
-    limit = skeleton.limits[joint_index]
-    if limit is None or not limit.bounded:
+    limit = _find_outlined_limit(pose, joint_index)
+    if limit is None:
         return None
+    is_at_limit = bool(find_joints_at_limit(pose, [name]))
     if skeleton.kinds[joint_index] == Kind.SLIDE:
-        return _build_slide_track(pose, joint_index, limit)
+        end_offsets = _compute_end_offsets(pose, joint_index, limit)
+        return Outline([end_offsets[:, None] * skeleton.axes[joint_index]], is_at_limit)
     joint_rotation = _find_joint_rotation(pose, joint_index)
     bone = rotations.rotate(
         rotations.inverse(rotations.multiply(_compute_frame_rotation(pose, joint_index), joint_rotation)),
@@ -59,8 +61,45 @@ def build_local_outline(pose: Pose, name: str) -> Outline | None:
     )
     length = float(np.linalg.norm(bone))
     bone_direction = bone / length if length > 0 else np.array([0.0, 1.0, 0.0])
-    swept_outline = _sweep_bone(limit, _find_axis(pose, joint_index, limit), bone_direction, joint_rotation)
-    return None if swept_outline is None else Outline(*swept_outline)
+    lines = _sweep_bone(limit, _find_axis(pose, joint_index, limit), bone_direction)
+    return Outline(lines, is_at_limit)
+
+
+def find_joints_at_limit(pose: Pose, joints: Sequence[str]) -> list[str]:
+    """Find the joints at an end of their limit. A limit without an outline counts as none."""
+    touching: set[int] = set()
+    boxes, swings = list[int](), list[int]()
+    joint_indices = [pose.skeleton.index(name) for name in joints]
+    for joint_index in joint_indices:
+        limit = _find_outlined_limit(pose, joint_index)
+        if isinstance(limit, Range):
+            touching |= {joint_index} if _is_at_end(pose, joint_index, limit) else set()
+        elif limit is not None:
+            (boxes if isinstance(limit, EulerBox) else swings).append(joint_index)
+    for group in filter(None, (boxes, swings)):
+        is_at_edge = _are_at_edges(pose, group)
+        touching |= {joint_index for joint_index, is_edge in zip(group, is_at_edge.tolist(), strict=True) if is_edge}
+    return [name for name, joint_index in zip(joints, joint_indices, strict=True) if joint_index in touching]
+
+
+def _is_at_end(pose: Pose, joint_index: int, limit: Range) -> bool:
+    """Return whether a joint is at an end of its range."""
+    if pose.skeleton.kinds[joint_index] == Kind.SLIDE:
+        return bool(np.abs(_compute_end_offsets(pose, joint_index, limit)).min() <= _END_TOLERANCE)
+    axis = _find_axis(pose, joint_index, limit)
+    value = float(rotations.twist_angle(_find_joint_rotation(pose, joint_index), axis))
+    end_gaps = [math.remainder(value - end, 2 * math.pi) for end in (limit.low, limit.high)]
+    return min(map(abs, end_gaps)) <= _END_TOLERANCE
+
+
+def _are_at_edges(pose: Pose, joint_indices: Sequence[int]) -> Bools:
+    """Return whether balls with limits of one kind are at the edge. A little further they are outside then."""
+    limit_rows = np.array([pack_limit(pose.skeleton.limits[joint_index]) for joint_index in joint_indices])
+    joint_rotations = np.array([_find_joint_rotation(pose, joint_index) for joint_index in joint_indices])
+    overshot = rotations.slerp(rotations.IDENTITY, joint_rotations, np.asarray(_OVERSHOOT_FACTOR))
+    excess = measure_rotation_excess(overshot, clamp_rotations(limit_rows, overshot))
+    overshoots = np.array([(_OVERSHOOT_FACTOR - 1) * _compute_angle(rotation) for rotation in joint_rotations])
+    return (excess > 0.5 * overshoots) & (overshoots > 0)
 
 
 def build_turn_outline(turn: Limit) -> list[Floats]:
@@ -86,9 +125,8 @@ def _build_turn_arc(axis: Floats, low: float, high: float) -> Floats:
     if not (math.isfinite(low) and math.isfinite(high)):
         low, high = max(low, -math.pi), min(high, math.pi)
     is_ring = high - low >= 2 * math.pi
-    sector = _build_sector(Range(-math.pi, math.pi) if is_ring else Range(low, high), axis, axis, rotations.IDENTITY)
-    assert sector is not None
-    (line,), _ = sector
+    sector = _build_sector(Range(-math.pi, math.pi) if is_ring else Range(low, high), axis, axis)
+    (line,) = sector
     return line[1:-1] if is_ring else line
 
 
@@ -143,6 +181,22 @@ def _find_longest_bone(pose: Pose, joint_index: int) -> Floats:
     return child_offsets[np.linalg.norm(child_offsets, axis=-1).argmax()] if children else np.zeros(3)
 
 
+def _find_outlined_limit(pose: Pose, joint_index: int) -> Limit | None:
+    """Find the limit of a joint if an outline shows it. A range has two finite ends then."""
+    limit, is_slide = pose.skeleton.limits[joint_index], pose.skeleton.kinds[joint_index] == Kind.SLIDE
+    if limit is None or not limit.bounded:
+        return None
+    if isinstance(limit, Range):
+        return limit if math.isfinite(limit.low) and math.isfinite(limit.high) else None
+    return None if is_slide else limit
+
+
+def _compute_end_offsets(pose: Pose, joint_index: int, limit: Limit) -> Floats:
+    """Compute the way (2,) of a slide to each end."""
+    assert isinstance(limit, Range)
+    return np.array([limit.low, limit.high]) - _compute_joint_value(pose, joint_index)
+
+
 def _find_axis(pose: Pose, joint_index: int, limit: Limit) -> Floats:
     if isinstance(limit, Range) and limit.axis is not None:
         return np.array(limit.axis)
@@ -152,25 +206,18 @@ def _find_axis(pose: Pose, joint_index: int, limit: Limit) -> Floats:
 # --- one function per limit type -----------------------------------------------------------------------------------
 
 
-def _sweep_bone(limit: Limit, axis: Floats, bone: Floats, joint_rotation: Floats) -> tuple[list[Floats], bool] | None:
-    """Build the lines (n, 3) swept by a unit bone. Also return whether the joint stands at its limit."""
+def _sweep_bone(limit: Limit, axis: Floats, bone: Floats) -> list[Floats]:
+    """Build the lines (n, 3) swept by a unit bone."""
     if isinstance(limit, Range):
-        return _build_sector(limit, axis, bone, joint_rotation)
-    lines = _build_rim(limit, bone) if isinstance(limit, SwingTwist) else _build_box_edges(limit, bone)
-    overshot_rotation = rotations.slerp(rotations.IDENTITY, joint_rotation, np.asarray(_OVERSHOOT_FACTOR))
-    packed_limit = pack_limit(limit)
-    return lines, float(
-        measure_rotation_excess(overshot_rotation, clamp_rotations(packed_limit, overshot_rotation))
-    ) > 0.5 * (_OVERSHOOT_FACTOR - 1) * _compute_angle(joint_rotation) > 0
+        return _build_sector(limit, axis, bone)
+    return _build_rim(limit, bone) if isinstance(limit, SwingTwist) else _build_box_edges(limit, bone)
 
 
 def _compute_angle(rotation: Floats) -> float:
     return 2 * math.atan2(float(np.linalg.norm(rotation[1:])), abs(float(rotation[0])))
 
 
-def _build_sector(limit: Range, axis: Floats, bone: Floats, joint_rotation: Floats) -> tuple[list[Floats], bool] | None:
-    if not (math.isfinite(limit.low) and math.isfinite(limit.high)):
-        return None
+def _build_sector(limit: Range, axis: Floats, bone: Floats) -> list[Floats]:
     start_direction = np.asarray(bone - (bone @ axis) * axis, dtype=np.float64)
     # the bone lies along the axis: any perpendicular direction shows the angle
     if np.linalg.norm(start_direction) < _END_TOLERANCE:
@@ -179,9 +226,7 @@ def _build_sector(limit: Range, axis: Floats, bone: Floats, joint_rotation: Floa
     high = min(limit.high, limit.low + 2 * math.pi)
     angles = np.linspace(limit.low, high, max(int(_CIRCLE_POINTS * (high - limit.low) / (2 * math.pi)), 2))
     arc = rotations.rotate(rotations.about(axis, angles), start_direction)
-    value = float(rotations.twist_angle(joint_rotation, axis))
-    end_gaps = [math.remainder(value - end, 2 * math.pi) for end in (limit.low, limit.high)]
-    return [np.concatenate([np.zeros((1, 3)), arc, np.zeros((1, 3))])], min(map(abs, end_gaps)) <= _END_TOLERANCE
+    return [np.concatenate([np.zeros((1, 3)), arc, np.zeros((1, 3))])]
 
 
 def _build_rim(limit: SwingTwist, bone: Floats) -> list[Floats]:
@@ -219,14 +264,3 @@ def _convert_rotation_vectors(vectors: Floats) -> Floats:
     angles = np.linalg.norm(vectors, axis=-1, keepdims=True)
     axes = np.where(angles > 0, vectors / np.where(angles > 0, angles, 1.0), np.array([1.0, 0.0, 0.0]))
     return np.concatenate([np.cos(angles / 2), np.sin(angles / 2) * axes], axis=-1)
-
-
-def _build_slide_track(pose: Pose, joint_index: int, limit: Limit) -> Outline | None:
-    """Build the track of a slide between its end values."""
-    if not isinstance(limit, Range) or not (math.isfinite(limit.low) and math.isfinite(limit.high)):
-        return None
-    value = _compute_joint_value(pose, joint_index)
-    end_offsets = np.array([limit.low - value, limit.high - value])
-    return Outline(
-        [end_offsets[:, None] * pose.skeleton.axes[joint_index]], bool(np.abs(end_offsets).min() <= _END_TOLERANCE)
-    )

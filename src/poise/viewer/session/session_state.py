@@ -20,7 +20,7 @@ from poise.io.registry import list_formats
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.plot.limit_outlines import build_local_outline, build_turn_outline
+from poise.plot.limit_outlines import build_local_outline, build_turn_outline, find_joints_at_limit
 from poise.problem.feasibility import judge_start_gaps
 from poise.problem.goal_ranges import Within
 from poise.problem.problem import Problem
@@ -319,16 +319,6 @@ def build_view_answer(
         "open": open_loops,
         "left_out": [{"chain": chain, "reason": reason} for chain, reason in outcome.left_out],
     }  # fmt: skip
-
-
-def find_joints_at_limit(pose: Pose, joints: Sequence[str]) -> list[str]:
-    """Find the joints at an end of their limit."""
-    joints_at_limit: list[str] = []
-    for name in joints:
-        if pose.skeleton[name].limit is not None:
-            outline = build_local_outline(pose, name)
-            joints_at_limit += [name] if outline is not None and outline.is_at_limit else []
-    return joints_at_limit
 
 
 def find_open_loops(pose: Pose) -> list[str]:
