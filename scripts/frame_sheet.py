@@ -20,7 +20,7 @@ import numpy as np
 import poise
 from poise.cli.input_output_files import select_clip
 from poise.cli.terrain_options import TerrainOptions, build_terrain
-from poise.errors import InputError, PoiseError
+from poise.errors import PoiseError
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, END, HIP, KNEE
@@ -29,54 +29,29 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.clip import Clip
 from poise.model.rig_roles import find_roles
-from poise.plot.scene_drawing import encode_figure, open_canvas
+from poise.plot.frame_sheet import (
+    BODY_COLOUR,
+    GROUND_COLOUR,
+    LEG_COLOURS,
+    MAX_DRAWN_FRAMES,
+    MIN_FRAME_STEP,
+    MISSED_COLOUR,
+    PERSON_M,
+    SOURCE_COLOUR,
+    Cell,
+    SheetView,
+    build_views,
+    choose_frames,
+    draw_lines,
+    draw_profiles,
+    measure_cell,
+    render_sheet,
+    sample_reach,
+    write_words,
+)
 
-COLUMNS, MOST, EVERY = 8, 32, 3  # frames beside each other; more than so many are shown farther apart
-ASIDE, BELOW, ABOVE = 0.85, 1.15, 0.95  # [m] to either side of the hips in a cell, below and above them, at least
-MARGIN = 0.05  # [m] that a cell goes beyond what is in it
-LETTER = 0.052  # [m] in a cell that a letter takes
 LONGEST = 0.6  # [m] longer bones that have no role are weapons, or lead to where the file has its origin
-PERSON = 1.8  # [m] that the joints of a person reach, from end to end
-HEAD = 0.22  # [m] room for the words of a frame
-INCH = 1.05  # of the picture for a metre
-TURN, RAISED = np.radians(35.0), np.radians(35.0)  # where the third view is seen from
-LEGS = ("#0072B2", "#009E73", "#56B4E9", "#CC79A7")
-BODY, SOURCE, GROUND, OVER = "#1F2933", "#B8C0C7", "#8A6D3B", "#D00000"
 PARTS = {"hip": HIP, "knee": KNEE, "ankle": ANKLE, "toe": END}
-
-
-class View(NamedTuple):
-    """Axes (3,) of the world that run to the right and up in the picture."""
-
-    right: Floats
-    up: Floats
-
-    def observed(self, points: Floats) -> Floats:
-        """Points (..., 3) as (..., 2)."""
-        return np.stack([points @ self.right, points @ self.up], axis=-1)
-
-
-class Cell(NamedTuple):
-    """How much of a picture a frame takes in a view [m]: to either side of the hips, below them and above them."""
-
-    aside: float
-    below: float
-    above: float
-
-    @property
-    def wide(self) -> float:
-        """From side to side."""
-        return 2 * self.aside
-
-    @property
-    def tall(self) -> float:
-        """Three views and the words."""
-        return 3 * (self.below + self.above) + HEAD
-
-    @property
-    def columns(self) -> int:
-        """Frames beside each other: fewer wide ones."""
-        return max(2, int(COLUMNS * ASIDE / self.aside))
 
 
 class Scene(NamedTuple):
@@ -114,7 +89,7 @@ def main(arguments: list[str] | None = None) -> None:
     words = TerrainOptions(requested.terrain, direction=requested.terrain_direction)
     words.check()
     planted = poise.plant_feet(clip, build_terrain(words, clip, rig, None), rig=rig)
-    shown = frames_of(len(planted), requested.every, requested.frames)
+    shown = choose_frames(len(planted), requested.every, requested.frames)
     requested.out.write_bytes(drawn(scene_of(planted), shown, requested.out.suffix[1:].lower()))
     print(f"{requested.out}: {planted.report.title}")
 
@@ -125,21 +100,12 @@ def _requested(arguments: list[str] | None) -> Namespace:
     parser.add_argument("--clip")
     parser.add_argument("--terrain", default="flat")
     parser.add_argument("--terrain-direction")
-    parser.add_argument("--every", type=int, help=f"default: {EVERY}, or so many that {MOST} frames are shown")
+    parser.add_argument(
+        "--every", type=int, help=f"default: {MIN_FRAME_STEP}, or so many that {MAX_DRAWN_FRAMES} frames are shown"
+    )
     parser.add_argument("--frames", metavar="FIRST:LAST", help="default: all; 40: are those from 40 to the end")
     parser.add_argument("--out", type=Path, required=True, help="a .png, .svg or .pdf file")
     return parser.parse_args(arguments)
-
-
-def frames_of(count: int, every: int | None, part: str | None = None) -> Ints:
-    """The frames that are shown, of all or of a `part`, FIRST:LAST; InputError where that has none."""
-    words = (part or ":").split(":")
-    if len(words) != 2 or not all(word.isdecimal() for word in words if word):
-        raise InputError(f"--frames takes FIRST:LAST, not {part!r}")
-    first, last = int(words[0] or 0), min(int(words[1] or count), count - 1)
-    if first > last:
-        raise InputError(f"--frames {part} are none of the {count} frames of this clip")
-    return np.arange(first, last + 1, max(1, every or max(EVERY, -(-(last + 1 - first) // MOST))))
 
 
 def scene_of(planted: poise.Planted) -> Scene:
@@ -161,7 +127,7 @@ def scene_of(planted: poise.Planted) -> Scene:
 def _size(planted: poise.Planted) -> float:
     """By how much cells must be larger than for a person, so that the figure is inside as it mostly is."""
     named = _places(planted, planted)[:, np.isin(planted.figure.skeleton.names, _named(planted))]
-    return max(1.0, float(np.median(np.ptp(named, axis=1).max(axis=1))) / PERSON)
+    return max(1.0, float(np.median(np.ptp(named, axis=1).max(axis=1))) / PERSON_M)
 
 
 def _named(planted: poise.Planted) -> list[str]:
@@ -184,13 +150,13 @@ def _places(planted: poise.Planted, clip: Clip, *, hips: bool = False) -> Floats
 def _bones(planted: poise.Planted, longest: float) -> tuple[Ints, tuple[str, ...]]:
     """Rows (n, 2) of the bones below the joint that carries the figure, and their colours: each leg has its own."""
     skeleton, figure = planted.figure.skeleton, planted.figure
-    own = {skeleton.index(leg.upper): LEGS[i % len(LEGS)] for i, leg in enumerate(figure.legs)}
+    own = {skeleton.index(leg.upper): LEG_COLOURS[i % len(LEG_COLOURS)] for i, leg in enumerate(figure.legs)}
     rest = poise.Pose(skeleton, skeleton.rest_q).world.positions / figure.metre
     mover, body = skeleton.index(figure.mover), _body(planted)
-    colours = {mover: BODY}
+    colours = {mover: BODY_COLOUR}
     named, bones = _named(planted), list[tuple[int, int]]()
     for row, parent in enumerate(map(int, skeleton.parents)):
-        if parent in colours and (body[row] or colours[parent] != BODY or parent in {end for _, end in bones}):
+        if parent in colours and (body[row] or colours[parent] != BODY_COLOUR or parent in {end for _, end in bones}):
             colours[row] = own.get(row, colours[parent])
             known = skeleton.names[row] in named and skeleton.names[parent] in named
             short = np.linalg.norm(rest[row] - rest[parent]) < longest
@@ -199,7 +165,7 @@ def _bones(planted: poise.Planted, longest: float) -> tuple[Ints, tuple[str, ...
     drawn = [colours[parent] for parent, _ in bones]
     for i, pair in _jumped(figure):
         bones.append(pair)
-        drawn.append(LEGS[i % len(LEGS)])
+        drawn.append(LEG_COLOURS[i % len(LEG_COLOURS)])
     return np.array(bones), tuple(drawn)
 
 
@@ -226,113 +192,73 @@ def _body(planted: poise.Planted) -> Bools:
     return body
 
 
-def views_of(way: Floats, size: float = 1.0) -> tuple[View, View, View]:
-    """From the side, from the front, and from above at an angle, of who goes along `way` (3,), see `Scene`."""
-    up, left = np.array([0.0, 0.0, 1.0]), np.cross([0.0, 0.0, 1.0], way)
-    right = np.cos(TURN) * way + np.sin(TURN) * left
-    behind = np.cross(up, right)
-    tilted = np.cos(RAISED) * up + np.sin(RAISED) * behind
-    return View(way / size, up / size), View(left / size, up / size), View(right / size, tilted / size)
-
-
 def cell_of(scene: Scene, frames: Ints) -> Cell:
     """A cell in which all that is drawn of these frames has room, and no less than a person who walks needs."""
     bones, hips = np.unique(scene.bones), scene.hips[frames, None]
     soles = scene.soles.reshape(len(scene.soles), -1, 3)
     drawn = (scene.joints[:, bones], scene.source[:, bones], soles)
     points = np.concatenate([part[frames] - hips for part in drawn], axis=1)
-    observed = np.stack([view.observed(points) for view in views_of(scene.way, scene.size)])
-    across, up = observed[..., 0], observed[..., 1]
-    return Cell(
-        max(ASIDE, float(abs(across).max()) + MARGIN),
-        max(BELOW, float(-up.min()) + MARGIN),
-        max(ABOVE, float(up.max()) + MARGIN),
-    )
+    views = build_views(scene.way, scene.size)
+    return measure_cell(np.stack([view.project_points(points) for view in views]), len(views))
 
 
 def drawn(scene: Scene, frames: Ints, kind: str) -> bytes:
     """The sheet as a file."""
     cell = cell_of(scene, frames)
-    columns, tall = min(cell.columns, len(frames)), cell.tall
-    bands = -(-len(frames) // columns)
-    width, height = max(columns * cell.wide, LETTER * len(scene.title)), bands * tall + HEAD
-    with open_canvas(INCH * width, INCH * height) as figure:
-        axes = figure.add_axes((0, 0, 1, 1))
-        axes.set_axis_off()
-        axes.set_xlim(0, width)
-        axes.set_ylim(-bands * tall, HEAD)
-        axes.text(0.05, 0.5 * HEAD, scene.title, size=9, weight="bold", va="center")
-        for i, frame in enumerate(frames):
-            corner = np.array([i % columns * cell.wide, -(i // columns) * tall])
-            _frame(axes, scene, frame, frames[i - 1] + 1 if i else frame, corner, cell)
-        return encode_figure(figure, kind)
+
+    def draw_frame(axes: Any, place: int, corner: Floats) -> None:
+        frame = int(frames[place])
+        _frame(axes, scene, frame, int(frames[place - 1]) + 1 if place else frame, corner, cell)
+
+    return render_sheet(kind, scene.title, len(frames), cell, draw_frame)
 
 
 def _frame(axes: Any, scene: Scene, frame: int, since: int, corner: Floats, cell: Cell) -> None:
     """Draw one frame from three sides, and its words."""
     popped = [(at, joint) for at in range(since, frame + 1) for joint in map(int, np.flatnonzero(scene.over[at]))]
     message = dict.fromkeys(f"{scene.names[joint]} {at}" for at, joint in popped)
-    words = _shortened(f"{frame}  " + ", ".join(message), int(cell.wide / LETTER))
-    axes.text(corner[0] + 0.05, corner[1] - 0.6 * HEAD, words, size=6.5, color=OVER if message else BODY, va="center")
-    for row, view in enumerate(views_of(scene.way, scene.size)):
-        down = HEAD + row * (cell.below + cell.above) + cell.above
-        shift = corner + np.array([cell.aside, -down]) - view.observed(scene.hips[frame])
+    write_words(axes, f"{frame}  " + ", ".join(message), corner, cell, is_missed=bool(message))
+    for row, view in enumerate(build_views(scene.way, scene.size)):
+        shift = cell.place_view(row, corner) - view.project_points(scene.hips[frame])
         _ground(axes, scene, frame, row, view, shift, cell)
         for points, colours, wide in (
-            (scene.source, (SOURCE,) * len(scene.bones), 0.7),
+            (scene.source, (SOURCE_COLOUR,) * len(scene.bones), 0.7),
             (scene.joints, scene.colours, 1.1),
         ):
-            _lines(axes, view.observed(points[frame][scene.bones]) + shift, colours, wide)
-        soles = view.observed(scene.soles[frame]) + shift
-        ankles = view.observed(scene.legs[frame][:, [ANKLE]]) + shift
-        _lines(axes, np.concatenate([ankles, soles[:, :1]], axis=1), LEGS * len(soles), 0.5)
-        _lines(axes, soles, LEGS * len(soles), 1.4)
+            draw_lines(axes, view.project_points(points[frame][scene.bones]) + shift, colours, wide)
+        soles = view.project_points(scene.soles[frame]) + shift
+        ankles = view.project_points(scene.legs[frame][:, [ANKLE]]) + shift
+        draw_lines(axes, np.concatenate([ankles, soles[:, :1]], axis=1), LEG_COLOURS * len(soles), 0.5)
+        draw_lines(axes, soles, LEG_COLOURS * len(soles), 1.4)
         _marks(axes, scene, frame, {joint for _, joint in popped}, view, shift)
-    axes.vlines(corner[0], corner[1] - cell.tall, corner[1], color="#DDDDDD", lw=0.5)
 
 
-def _shortened(words: str, most: int) -> str:
-    """Words of at most so many letters."""
-    return words if len(words) <= most else words[: most - 3].rstrip(", ") + "..."
-
-
-def _ground(axes: Any, scene: Scene, frame: int, row: int, view: View, shift: Floats, cell: Cell) -> None:
+def _ground(axes: Any, scene: Scene, frame: int, row: int, view: SheetView, shift: Floats, cell: Cell) -> None:
     """Draw the profile below each foot in the side and front view, a net of lines in the third."""
     hips, left = scene.hips[frame], np.cross([0.0, 0.0, 1.0], scene.way)
     offsets = scene.legs[frame, :, ANKLE] - hips
-    reach = cell.aside - MARGIN
-    run = scene.size * np.linspace(-reach, reach, 171)[:, None]
+    run = sample_reach(cell, scene.size)
     if row == 0:
         lines = [hips + (offset @ left) * left + run * scene.way for offset in offsets]
     elif row == 1:
         lines = [hips + (offset @ scene.way) * scene.way + run * left for offset in offsets]
     else:
-        net = scene.size * np.linspace(-reach, reach, 9)
+        net = sample_reach(cell, scene.size, 9)[:, 0]
         lines = [hips + at * one + run * other for one, other in ((left, scene.way), (scene.way, left)) for at in net]
     points = np.stack(lines)
     points[..., 2] = scene.footing.heights(points)
-    observed = view.observed(points) + shift
-    middle = view.observed(hips) + shift
-    far = np.abs(observed[..., 0] - middle[0]) > reach
-    observed[far | (observed[..., 1] < middle[1] - cell.below) | (observed[..., 1] > middle[1] + cell.above)] = np.nan
-    colours = LEGS * len(lines) if row < 2 else (GROUND,) * len(lines)
-    _lines(axes, observed, colours, 0.8 if row < 2 else 0.35)
+    colours = LEG_COLOURS * len(lines) if row < 2 else (GROUND_COLOUR,) * len(lines)
+    middle = view.project_points(hips) + shift
+    draw_profiles(axes, view.project_points(points) + shift, middle, cell, colours, 0.8 if row < 2 else 0.35)
 
 
-def _marks(axes: Any, scene: Scene, frame: int, popped: set[int], view: View, shift: Floats) -> None:
+def _marks(axes: Any, scene: Scene, frame: int, popped: set[int], view: SheetView, shift: Floats) -> None:
     """A ring about each joint of a leg that is over its bound here, or was since the frame before."""
     for joint in popped:
         leg, part = divmod(joint, len(PARTS))
         if leg < scene.legs.shape[1]:
-            at = view.observed(scene.legs[frame, leg, list(PARTS.values())[part]]) + shift
-            axes.plot(*at, "o", ms=6, mfc="none", mec=OVER, mew=0.9)
-
-
-def _lines(axes: Any, lines: Floats, colours: tuple[str, ...], wide: float) -> None:
-    """Draw lines (n, k, 2) in a colour each."""
-    from matplotlib.collections import LineCollection  # noqa: PLC0415  (an extra; `canvas` says how to install it)
-
-    axes.add_collection(LineCollection(list(lines), colors=colours[: len(lines)], linewidths=wide, capstyle="round"))
+            at = view.project_points(scene.legs[frame, leg, list(PARTS.values())[part]]) + shift
+            axes.plot(*at, "o", ms=6, mfc="none", mec=MISSED_COLOUR, mew=0.9)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,20 @@ def test_it_writes_the_clip_with_the_target(tmp_path):
     assert json.loads(report.read_text())["frames"] == 31
 
 
+def test_pictures_and_pages_of_all_clips(tmp_path):
+    rig, clips = poise.load(WALK), tmp_path / "clips.glb"
+    first = rig.clips[0]
+    pair = tuple(poise.Clip(first.times[:9], first.poses[:9], name) for name in ("one", "two"))
+    poise.save(poise.Rig(rig.skeleton, rig.pose, pair), clips)
+    report, sheet = tmp_path / "report.html", tmp_path / "sheet.svg"
+    arguments = ("-o", tmp_path / "a.bvh", "--clip", "all", "--report", report, "--plot", sheet)
+    code, _, errors = run("retarget", clips, FIGURE, *arguments)
+    assert code == 0, errors
+    for name in ("one", "two"):
+        assert f"clip '{name}', 9 frames" in (tmp_path / f"report_{name}.html").read_text().replace("&#x27;", "'")
+        assert f"clip '{name}', 9 frames" in (tmp_path / f"sheet_{name}.svg").read_text()
+
+
 @pytest.mark.parametrize("suffix", ["glb", "bvh", "gltf", "vrma"])
 def test_the_suffix_chooses_the_format(tmp_path, suffix):
     out = tmp_path / f"walk.{suffix}"
@@ -69,7 +83,13 @@ def test_a_folder_is_one_job(tmp_path):
         ((WALK, FIGURE, "-o", "a.glb", "--match", "no.toml"), "no.toml: No such file"),
         ((WALK, FIGURE, "-o", "a.glb", "--clip", "run"), "no clip 'run'"),
         ((WALK, FIGURE, "-o", "a.glb", "--ground", "sea"), "sea"),
-        ((WALK, FIGURE, "-o", "a.glb", "--report", "a.html"), "--report writes numbers (.json) or a table (.txt)"),
+        (
+            (WALK, FIGURE, "-o", "a.glb", "--report", "a.pdf"),
+            "--report writes a page (.html), numbers (.json) or a table",
+        ),
+        ((WALK, FIGURE, "-o", "a.glb", "--plot", "a.bmp"), "cannot draw to 'a.bmp': the name of a picture ends with"),
+        ((WALK, FIGURE, "-o", "a.glb", "--plot", "no/a.png"), "cannot write here: there is no folder"),
+        ((WALK, FIGURE, "-o", "out", "--format", "glb", "--plot", "a.png"), "--plot"),
         ((WALK, FIGURE, "-o", "a.glb", "--processes", "2"), "poise retarget with one file takes no --processes"),
         ((WALK, FIGURE, "-o", "a.glb", "--root", "hover"), "'hover' is not one of"),
     ],
@@ -125,7 +145,7 @@ def test_a_wrong_row_is_told_with_its_file_before_any_work(tmp_path, side, extra
 
 def test_a_match_is_not_saved_before_an_error(tmp_path):
     table = tmp_path / "match.toml"
-    for arguments in ((), ("-o", "a.png"), ("-o", "a.glb", "--report", "a.html")):
+    for arguments in ((), ("-o", "a.png"), ("-o", "a.glb", "--report", "a.pdf"), ("-o", "a.glb", "--plot", "a.bmp")):
         code, _, _ = run("retarget", WALK, FIGURE, "--save-match", table, *arguments, cwd=tmp_path)
         assert code == 2
         assert not list(tmp_path.iterdir())

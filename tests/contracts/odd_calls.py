@@ -343,6 +343,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     "Match.with_joint": {"role": "leftHand"},
     "Match.save": {"path": "match.toml"},
     "RetargetReport.save": {"path": "report.json"},
+    "RetargetReport.to_html": {"path": "report.html"},
     "match": {"source": FIGURE, "target": FIGURE},
     "retarget": {"clip": CLIP, "target": FIGURE},
     "MatchedJoint": {"role": "leftHand", "source": "LeftHand", "target": "LeftHand"},
@@ -412,6 +413,7 @@ RIGHT: dict[str, dict[str, Any]] = {
     },
     "bone_end": {"rig": poise.load(poise.sample("humanoid")), "joint": "LeftHand"},
     "plot.draw_feet": {"path": "out.txt", "planted": CLIP},
+    "plot.draw_frames": {"path": "out.txt", "done": CLIP},
 }
 
 # Whose methods are called, by class; of an owner that a call changes, one for each call.
@@ -502,6 +504,7 @@ REFUSED = {
     "load_markers",
     "load_motion",
     "plot.draw_feet",
+    "plot.draw_frames",
     "plot.draw_poses",
     "plot.draw_solve",
     "load_contacts",
@@ -529,6 +532,7 @@ def _rest_of_right() -> None:
     RIGHT["save_contacts"]["contacts"] = planted().contacts
     RIGHT["plot.draw_solve"]["result"] = solved()
     RIGHT["plot.draw_feet"]["planted"] = planted()
+    RIGHT["plot.draw_frames"]["done"] = poise.retarget(CLIP, FIGURE)
 
 
 def calls() -> dict[str, Call]:

@@ -11,6 +11,7 @@ import pytest
 import poise
 from poise.ground.figure.figure import figure_of
 from poise.io import samples
+from poise.plot import frame_sheet as sheets
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -34,30 +35,30 @@ def test_a_sheet_of_the_sample_walk(tmp_path, capsys):
 
 
 def test_every_third_frame_and_fewer_of_long_clips():
-    assert frame_sheet.frames_of(10, None).tolist() == [0, 3, 6, 9]
-    assert frame_sheet.frames_of(10, 4).tolist() == [0, 4, 8]
-    assert len(frame_sheet.frames_of(1000, None)) <= frame_sheet.MOST
+    assert sheets.choose_frames(10, None).tolist() == [0, 3, 6, 9]
+    assert sheets.choose_frames(10, 4).tolist() == [0, 4, 8]
+    assert len(sheets.choose_frames(1000, None)) <= sheets.MAX_DRAWN_FRAMES
 
 
 def test_a_part_of_a_clip():
-    assert frame_sheet.frames_of(1000, 1, "40:43").tolist() == [40, 41, 42, 43]
-    assert frame_sheet.frames_of(50, 4, "40:").tolist() == [40, 44, 48]
-    assert frame_sheet.frames_of(50, None, ":5").tolist() == [0, 3]
+    assert sheets.choose_frames(1000, 1, "40:43").tolist() == [40, 41, 42, 43]
+    assert sheets.choose_frames(50, 4, "40:").tolist() == [40, 44, 48]
+    assert sheets.choose_frames(50, None, ":5").tolist() == [0, 3]
     for part in ("50:", "9:3", "three", "1:2:3", "-1:4"):
         with pytest.raises(poise.InputError, match="--frames"):
-            frame_sheet.frames_of(50, None, part)
+            sheets.choose_frames(50, None, part)
 
 
 def test_all_that_is_drawn_is_in_its_cell(scene):
     frames = np.array([0, 5])
-    assert frame_sheet.cell_of(scene, frames)[:3] == (frame_sheet.ASIDE, frame_sheet.BELOW, frame_sheet.ABOVE)
+    assert frame_sheet.cell_of(scene, frames)[:3] == (sheets.MIN_ASIDE_M, sheets.MIN_BELOW_M, sheets.MIN_ABOVE_M)
     joints = scene.joints.copy()
     joints[5, scene.bones[-1, 1]] = scene.hips[5] + 2.0 * scene.way - [0.0, 0.0, 1.5]
     wide = frame_sheet.cell_of(scene._replace(joints=joints), frames)
-    assert wide.aside == pytest.approx(2.0 + frame_sheet.MARGIN)
+    assert wide.aside == pytest.approx(2.0 + sheets.MARGIN_M)
     assert wide.below > 1.5
-    assert wide.above == frame_sheet.ABOVE
-    assert wide.columns < frame_sheet.COLUMNS
+    assert wide.above == sheets.MIN_ABOVE_M
+    assert wide.columns < sheets.COLUMNS
 
 
 def test_lines_lead_to_feet_that_hang_elsewhere():
@@ -73,11 +74,11 @@ def test_lines_lead_to_feet_that_hang_elsewhere():
 
 
 def test_three_views_of_who_goes_along_x():
-    side, front, above = frame_sheet.views_of(np.array([1.0, 0.0, 0.0]))
+    side, front, above = sheets.build_views(np.array([1.0, 0.0, 0.0]))
     points = np.array([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]])  # ahead, left, up
-    np.testing.assert_allclose(side.observed(points), [[1, 0], [0, 0], [0, 1]], atol=1e-12)
-    np.testing.assert_allclose(front.observed(points), [[0, 0], [1, 0], [0, 1]], atol=1e-12)
-    assert (above.observed(points)[:, 1] != 0).all()
+    np.testing.assert_allclose(side.project_points(points), [[1, 0], [0, 0], [0, 1]], atol=1e-12)
+    np.testing.assert_allclose(front.project_points(points), [[0, 0], [1, 0], [0, 1]], atol=1e-12)
+    assert (above.project_points(points)[:, 1] != 0).all()
     assert abs(above.right @ above.up) < 1e-12
 
 
@@ -86,18 +87,18 @@ def test_what_is_over_its_bound_is_named(scene):
     popped = calm._replace(over=calm.over.copy())
     popped.over[3, scene.names.index("right knee")] = True  # between the frames that are shown
     sheet = frame_sheet.drawn(popped, np.array([0, 5]), "svg").decode()
-    assert frame_sheet.OVER.lower() in sheet
+    assert sheets.MISSED_COLOUR.lower() in sheet
     assert sheet.count("<!-- 5  right knee 3 -->") == 1
-    assert frame_sheet.OVER.lower() not in frame_sheet.drawn(calm, np.array([0, 5]), "svg").decode()
+    assert sheets.MISSED_COLOUR.lower() not in frame_sheet.drawn(calm, np.array([0, 5]), "svg").decode()
 
 
 def test_words_are_shortened_to_what_has_room():
-    assert frame_sheet._shortened("288  right toe 280", 18) == "288  right toe 280"
-    assert frame_sheet._shortened("288  right toe 280, right toe 281", 23) == "288  right toe 280..."
+    assert sheets.shorten_words("288  right toe 280", 18) == "288  right toe 280"
+    assert sheets.shorten_words("288  right toe 280, right toe 281", 23) == "288  right toe 280..."
 
 
 def test_the_source_is_behind_the_result(scene):
-    rows = scene.bones[[i for i, colour in enumerate(scene.colours) if colour in frame_sheet.LEGS]]
+    rows = scene.bones[[i for i, colour in enumerate(scene.colours) if colour in sheets.LEG_COLOURS]]
     assert len(rows) == len(set(rows[:, 1].tolist()))
     upper = rows[0, 0]
     np.testing.assert_allclose(scene.source[:, upper], scene.joints[:, upper], atol=0.01)

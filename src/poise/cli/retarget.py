@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -11,6 +12,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from poise import plot as pictures
 from poise.calls.progress import Advance, forward_progress, ignore_progress, show_progress_bar
 from poise.cli import batch_files
 from poise.cli.batch_run import read_file_stamp, run_batch
@@ -19,6 +21,7 @@ from poise.cli.input_output_files import (
     IncludeRoot,
     check_distinct_outputs,
     check_overwrites_no_input,
+    check_picture_path,
     check_pose_path,
     check_writable,
     find_free_names,
@@ -36,11 +39,11 @@ from poise.io.registry import ALL_CLIPS, build_clip_paths, load
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.retargeting.match import Match, check_match, check_target, match_roles
+from poise.retargeting.report import REPORT_SUFFIXES
 from poise.retargeting.retarget import Retargeted
 from poise.retargeting.retarget import retarget as retarget_clip
 
 _NO_GROUND = "none"
-_REPORT_SUFFIXES = (".json", ".txt")
 _PROGRESS_STAGES = 5  # of the progress bar: reading, three of retargeting, writing
 
 
@@ -73,6 +76,15 @@ class RetargetedClip(NamedTuple):
     result: Retargeted
     out: Path
     report: Path | None
+    plot: Path | None
+
+
+class RetargetOutputs(NamedTuple):
+    """Output paths of a file. None: not written."""
+
+    out: Path
+    report: Path | None = None
+    plot: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -93,29 +105,30 @@ class RetargetJob:
 
     def __call__(self, file: Path, out: Path) -> batch_files.ResultRow:
         """Process one file of a batch and return its table row."""
-        return _build_row(self.run(file, out, None, ignore_progress), strict=self.strict)
+        return _build_row(self.run(file, RetargetOutputs(out), ignore_progress), strict=self.strict)
 
-    def run(self, file: Path, out: Path, report: Path | None, advance: Advance) -> list[RetargetedClip]:
+    def run(self, file: Path, outputs: RetargetOutputs, advance: Advance) -> list[RetargetedClip]:
         """Retarget the clips of a file and write the outputs."""
         source, target = load(file, include_root=self.include_root), _load_target(self.target, self.include_root)
         clips = self._select_clips(source, file)
         pairs = self.find_match(file, source, target)
-        outs = list_output_paths(out, clips) if self.clip == ALL_CLIPS else [out]
-        reports = [report] * len(clips)
-        if report is not None and self.clip == ALL_CLIPS:
-            reports = list(build_clip_paths(report, [clip.name for clip in clips]))
-        names = find_free_names([clip.name for clip in clips], out, target)
+        is_all = self.clip == ALL_CLIPS
+        outs = list_output_paths(outputs.out, clips) if is_all else [outputs.out]
+        reports, plots = (_list_paths(path, clips, is_all=is_all) for path in (outputs.report, outputs.plot))
+        names = find_free_names([clip.name for clip in clips], outputs.out, target)
         advance(1, "retargeting")
         results: list[RetargetedClip] = []
-        for clip, name, clip_out, clip_report in zip(clips, names, outs, reports, strict=True):
+        for clip, name, clip_out, clip_report, clip_plot in zip(clips, names, outs, reports, plots, strict=True):
             with prefix_file_name(file):
                 done = self._retarget(clip, source, target, pairs, advance if len(clips) == 1 else ignore_progress)
-            results.append(RetargetedClip(name, done, clip_out, clip_report))
+            results.append(RetargetedClip(name, done, clip_out, clip_report, clip_plot))
         advance(0, "writing")
         save_clips([(Clip(one.result.times, one.result.poses, one.source_name), one.out) for one in results], target)
         for one in results:
             if one.report is not None:
                 one.result.report.save(one.report)
+            if one.plot is not None:
+                pictures.draw_frames(one.result, one.plot)
         advance(1, "done")
         return results
 
@@ -150,6 +163,13 @@ class RetargetJob:
             ground=parse_ground(self.ground), root=root, hands=hands, first=first, fps=self.fps,
             progress=forward_progress(advance),
         )  # fmt: skip
+
+
+def _list_paths(path: Path | None, clips: list[Clip], *, is_all: bool) -> Sequence[Path | None]:
+    """List the path of a report or a picture for each clip."""
+    if path is None or not is_all:
+        return [path] * len(clips)
+    return build_clip_paths(path, [clip.name for clip in clips])
 
 
 @cache
@@ -222,7 +242,10 @@ def retarget(
     ] = FirstFramesMode.AUTO,
     fps: Annotated[float | None, typer.Option("--fps", help="sample clips at this rate (frames per second)")] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", help="write measures of directions, feet and jumps (.json, .txt)")
+        Path | None, typer.Option("--report", help="write directions, feet and jumps: curves (.html), or .json, .txt")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="draw frames of the source over the target (.png, .svg, .pdf)")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="exit with 1 if a measure exceeds its bound")] = False,
     include_root: IncludeRoot = None,
@@ -253,7 +276,7 @@ def retarget(
         _show_match(clips[0], job, save_match, is_printed=True, as_json=as_json)
         return
     if batch_files.is_batch(clips, out) or suffix is not None:
-        batch_files.reject_single_file_options("retarget", report=report)
+        batch_files.reject_single_file_options("retarget", report=report, plot=plot)
         batch_options = batch_files.build_batch_options(
             out, suffix or target.suffix.lstrip("."), overwrite=overwrite, processes=processes, cluster=cluster
         )
@@ -264,25 +287,29 @@ def retarget(
             run_batch("retarget", clips, batch_options, job, as_json=as_json, splits_clips=clip == ALL_CLIPS)
         )
     batch_files.reject_batch_options("retarget", overwrite=overwrite, processes=processes, cluster=cluster)
-    check_overwrites_no_input({"--out": out, "--report": report}, inputs)
-    _check_outputs(target, out, report, save_match)
+    outputs = RetargetOutputs(out, report, plot)
+    check_overwrites_no_input({"--out": out, "--report": report, "--plot": plot}, inputs)
+    _check_outputs(target, outputs, save_match)
     if save_match is not None:
         _show_match(clips[0], job, save_match, is_printed=False, as_json=as_json)
     with show_progress_bar("reading", _PROGRESS_STAGES) as advance:
-        results = job.run(clips[0], out, report, advance)
+        results = job.run(clips[0], outputs, advance)
     _print_results(results, as_json=as_json)
     if strict and not all(one.result.report.ok for one in results):
         raise typer.Exit(1)
 
 
-def _check_outputs(target: Path, out: Path, report: Path | None, save_path: Path | None) -> None:
+def _check_outputs(target: Path, outputs: RetargetOutputs, save_path: Path | None) -> None:
     """Check all output paths before any work."""
+    out, report, picture = outputs
     check_pose_path(out, target)
+    if picture is not None:
+        check_picture_path(picture)
     if report is not None:
-        if report.suffix.lower() not in _REPORT_SUFFIXES:
-            raise InputError(f"--report writes numbers (.json) or a table (.txt), not {report.name!r}")
+        if report.suffix.lower() not in REPORT_SUFFIXES:
+            raise InputError(f"--report writes a page (.html), numbers (.json) or a table (.txt), not {report.name!r}")
         check_writable(report)
-    check_distinct_outputs({"--out": [out], "--report": [report], "--save-match": [save_path]})
+    check_distinct_outputs({"--out": [out], "--report": [report], "--plot": [picture], "--save-match": [save_path]})
 
 
 def _show_match(file: Path, job: RetargetJob, save_path: Path | None, *, is_printed: bool, as_json: bool) -> None:

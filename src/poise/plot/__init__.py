@@ -1,8 +1,8 @@
-"""Pictures of poses, solves and planted feet, with Matplotlib.
+"""Pictures of poses, solves, planted feet and retargeted clips, with Matplotlib.
 
 Matplotlib, the extra `poise[plot]`, is imported only when a picture is made. `scene.py` computes layout, error curve
 and a parallel projection, `limit_outlines.py` the limits, `drawing.py` draws them, `planted_feet.py` draws planted
-feet.
+feet. `frame_sheet.py` lays out sheets of frames, `retargeted_frames.py` draws those of source over target.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.calls.argument_checks import check_type
+from poise.calls.argument_checks import check_count, check_type
 from poise.calls.old_names import accept_path_first
 from poise.errors import InputError, quote_value
 from poise.ground.plant import Planted
@@ -22,14 +22,17 @@ from poise.io.files import as_path, write_atomically
 from poise.model.pose import Pose
 from poise.plot.error_curve import ErrorCurve, build_error_curve
 from poise.plot.planted_feet import render_feet
+from poise.plot.retargeted_frames import render_frames
 from poise.plot.scene_drawing import render_scene
 from poise.plot.scene_layout import check_plain_text, prepare_scene
 from poise.problem.goals import Pole, Position
+from poise.retargeting.retarget import Retargeted
 from poise.solving.result import Result
 
 __all__ = [
     "SUFFIXES",
     "draw_feet",
+    "draw_frames",
     "draw_poses",
     "draw_solve",
 ]
@@ -170,6 +173,39 @@ def draw_feet(planted: Planted, path: str | PathLike[str]) -> None:
     path = _check_path(path)
     check_type(planted, Planted, "the clip to draw")
     write_atomically(path, render_feet(path.suffix.lower()[1:], planted))
+
+
+def draw_frames(done: Retargeted, path: str | PathLike[str], *, every: int | None = None) -> None:
+    """Draw a retargeted clip frame by frame, the source over the target.
+
+    Parameters
+    ----------
+    done
+        The result of `retarget`.
+    path
+        The file, ending with .png, .svg or .pdf.
+    every
+        Draw each so many frames; by default each third one, and of long clips at most 32 frames.
+
+    Raises
+    ------
+    InputError
+        For another suffix, or a step that is not 1 or more.
+    FileError
+        Where the file cannot be written.
+    UnsupportedError
+        Without Matplotlib (the extra `plot`).
+
+    Notes
+    -----
+    Each frame is seen from the side and from the front of the target. The source is grey, as large as the target by leg
+    lengths, its hips at the target's. Limbs of the target have a colour each; what exceeds its bound, since the frame
+    before, is red and named. Circles are ankles of feet that stand, lines the ground below them.
+    """
+    path = _check_path(path)
+    check_type(done, Retargeted, "the clip to draw")
+    step = None if every is None else check_count(every, "every")
+    write_atomically(path, render_frames(path.suffix.lower()[1:], done, step))
 
 
 def _check_path(path: str | PathLike[str]) -> Path:

@@ -14,6 +14,7 @@ from poise.errors import FileError
 from poise.formatting import format_count, format_fields
 from poise.ground.contact.contacts import Contacts
 from poise.ground.plant import Planted
+from poise.ground.report.report import Report
 from poise.io.files import as_path, encode_text, write_atomically
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -24,6 +25,7 @@ from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import NEXT_PARTS, Body, split_role
 from poise.retargeting.hand_contact import measure_hand_distances
 from poise.retargeting.match import Match
+from poise.retargeting.report_page import MotionContents, PageTable, format_motion_page
 from poise.retargeting.transfer import is_limb
 
 # Bounds of `ok`. Arms follow the source exactly unless hands are brought together or bear on the ground; legs unless
@@ -37,6 +39,10 @@ MAX_HAND_ERROR = 0.03  # arm lengths
 _MIN_JUMP = 0.01
 # weight of the distance of hands from which it counts in full: the mean of ones is rounded
 _FULL_TOUCH = 0.999
+# words of the report that the page has, too
+LIMBS_HEADING, STANDING_HEADING = "direction of limbs [deg]", "while their feet stand"
+OK_SENTENCE = "ok: nothing exceeds its bound"
+REPORT_SUFFIXES = (".html", ".json", ".txt")
 _PERCENTILES = (50.0, 95.0, 99.0)
 _JUMP_PERCENTILE = 99.9
 # frames without which a step has no change
@@ -81,7 +87,7 @@ class Jump(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RetargetReport:
-    """Measures of a retargeted clip. `str()` is a table, `to_json()` the same numbers.
+    """Measures of a retargeted clip. `str()` is a table, `to_json()` the same numbers, `to_html(path)` a page.
 
     Parameters
     ----------
@@ -110,6 +116,16 @@ class RetargetReport:
         What exceeds its bound, a sentence each; empty where `ok`.
     notes
         What was assumed or given up.
+    times
+        (F,) of the frames [s].
+    angles
+        (F,) errors of direction of each segment of `limbs` [degrees].
+    bounds
+        What they may be in 95 % of frames [degrees].
+    contacts
+        When the feet of the source stand; None where that is unknown.
+    planting
+        The report of planting; None where no feet were planted.
     """
 
     __repr__ = format_fields
@@ -125,29 +141,46 @@ class RetargetReport:
     unmatched: tuple[str, ...]
     worse: tuple[str, ...]
     notes: tuple[str, ...]
+    times: Floats
+    angles: Mapping[str, Floats]
+    bounds: Mapping[str, float]
+    contacts: Contacts | None
+    planting: Report | None
 
     @property
     def ok(self) -> bool:
         """Whether nothing exceeds its bound."""
         return not self.worse
 
-    def __str__(self) -> str:
-        lines = [f"clip {self.name!r}, {format_count(self.frames, 'frame')}"]
-        lines.append(f"{'direction of limbs [deg]':<28}{'p50':>8}{'p95':>8}{'p99':>8}{'most':>8}  frame   twist p95")
-        lines += [_format_limb(limb) for limb in self.limbs]
-        if self.standing:
-            lines += ["while their feet stand", *(_format_limb(limb) for limb in self.standing)]
+    @property
+    def title(self) -> str:
+        """Name and length of the clip in words."""
+        return f"clip {self.name!r}, {format_count(self.frames, 'frame')}"
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Sentences below the table: feet, hands, jumps, what has no partner."""
+        facts: list[str] = []
         if self.feet is not None:
             skate, depth, floating = (self.feet[name] for name in ("skate", "depth", "floating"))
-            lines.append(f"feet: skate {skate:.2f} cm/s, {depth:.2f} mm in the ground, floating {floating:.2f} mm")
+            facts.append(f"feet: skate {skate:.2f} cm/s, {depth:.2f} mm in the ground, floating {floating:.2f} mm")
         if self.step_width is not None:
-            lines.append("step width in hip widths: {:.2f} in the source, {:.2f} here".format(*self.step_width))
+            facts.append("step width in hip widths: {:.2f} in the source, {:.2f} here".format(*self.step_width))
         if self.hands is not None:
-            lines.append("distance of hands, off by (arm lengths): {:.3f} median, {:.3f} p95".format(*self.hands))
+            facts.append("distance of hands, off by (arm lengths): {:.3f} median, {:.3f} p95".format(*self.hands))
         jumps = ", ".join(f"{jump.role} {jump.source:.4f} -> {jump.target:.4f}" for jump in self.jumps)
-        lines.append(f"change of step in limb lengths: {jumps}")
-        lines += [f"without a partner: {', '.join(self.unmatched)}"] * bool(self.unmatched)
-        lines += [f"worse: {sentence}" for sentence in self.worse] or ["ok: nothing exceeds its bound"]
+        facts.append(f"change of step in limb lengths: {jumps}")
+        facts += [f"without a partner: {', '.join(self.unmatched)}"] * bool(self.unmatched)
+        return tuple(facts)
+
+    def __str__(self) -> str:
+        lines = [self.title]
+        lines.append(f"{LIMBS_HEADING:<28}{'p50':>8}{'p95':>8}{'p99':>8}{'most':>8}  frame   twist p95")
+        lines += [_format_limb(limb) for limb in self.limbs]
+        if self.standing:
+            lines += [STANDING_HEADING, *(_format_limb(limb) for limb in self.standing)]
+        lines += self.facts
+        lines += [f"worse: {sentence}" for sentence in self.worse] or [OK_SENTENCE]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def as_object(self) -> dict[str, Any]:
@@ -166,12 +199,34 @@ class RetargetReport:
         """Every number as JSON text."""
         return json.dumps(self.as_object(), indent=1, allow_nan=False)
 
+    def to_html(self, path: str | PathLike[str]) -> None:
+        """Write a self-contained page. Tables, and curves of limbs and feet over time."""
+        tables = [PageTable(LIMBS_HEADING, tuple(_list_numbers(limb) for limb in self.limbs))]
+        if self.standing:
+            tables.append(PageTable(STANDING_HEADING, tuple(_list_numbers(limb) for limb in self.standing)))
+        contents = MotionContents(
+            self.name, self.title, self.worse or (OK_SENTENCE,), self.ok, tuple(tables), self.facts,
+            self.times, self.angles, self.bounds, self.contacts, self.planting, self.notes,
+        )  # fmt: skip
+        write_atomically(as_path(path), encode_text(format_motion_page(contents)))
+
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the report: numbers (.json) or the table (.txt)."""
+        """Write the report by suffix.
+
+        It is a page with curves (.html), numbers (.json) or the table (.txt).
+        """
         path = as_path(path)
-        if path.suffix.lower() not in (".json", ".txt"):
-            raise FileError(path, "a report is written as .json or .txt")
-        write_atomically(path, encode_text((self.to_json() if path.suffix.lower() == ".json" else str(self)) + "\n"))
+        suffix = path.suffix.lower()
+        if suffix not in REPORT_SUFFIXES:
+            raise FileError(path, f"a report is written as {', '.join(REPORT_SUFFIXES[:-1])} or {REPORT_SUFFIXES[-1]}")
+        if suffix == ".html":
+            self.to_html(path)
+            return
+        write_atomically(path, encode_text(f"{self.to_json() if suffix == '.json' else self}\n"))
+
+
+def _list_numbers(limb: LimbError) -> tuple[str, tuple[float, ...]]:
+    return limb.role, limb[1:]
 
 
 def _format_limb(limb: LimbError) -> str:
@@ -236,7 +291,22 @@ def build_report(measured: Measured) -> RetargetReport:
         unmatched=tuple(row.role for row in measured.match.joints if not row.is_used),
         worse=tuple(_list_losses((limbs, standing), (feet, hands), jumps, measured)),
         notes=measured.notes,
+        times=measured.target.times,
+        angles={role: angles for role, (angles, _) in errors.items()},
+        bounds={role: find_bound(role, measured) for role in errors},
+        contacts=contacts,
+        planting=None if planted is None else planted.report,
     )
+
+
+def find_bound(role: str, measured: Measured) -> float:
+    """Find the bound of a segment's error of direction [degrees].
+
+    It is larger where hands were moved, and of legs whose feet were planted.
+    """
+    if role.endswith("Arm"):
+        return MAX_MOVED_ARM_ERROR_DEG if measured.moved_arms.any() else MAX_ARM_ERROR_DEG
+    return MAX_LEG_ERROR_DEG if measured.planted is None else MAX_PLANTED_LEG_ERROR_DEG
 
 
 def _measure_limbs(measured: Measured, source: Transforms, target: Transforms) -> dict[str, tuple[Floats, Floats]]:
@@ -346,10 +416,7 @@ def _list_losses(
         *(limb for limb in limbs if limb.role.endswith("Arm")),
         *(limb for limb in legs if limb.role.endswith("Leg")),
     ):
-        if limb.role.endswith("Arm"):
-            bound = MAX_MOVED_ARM_ERROR_DEG if measured.moved_arms.any() else MAX_ARM_ERROR_DEG
-        else:
-            bound = MAX_LEG_ERROR_DEG if measured.planted is None else MAX_PLANTED_LEG_ERROR_DEG
+        bound = find_bound(limb.role, measured)
         if limb.p95 > bound:
             losses.append(
                 f"{limb.role} is {limb.p95:.1f} deg off the source's direction (95 % of frames), more than {bound:g}; "

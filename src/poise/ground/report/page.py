@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -18,10 +19,11 @@ _POWERS = str.maketrans({"^": "", "2": "\N{SUPERSCRIPT TWO}", "3": "\N{SUPERSCRI
 
 _STYLE = f"""
 :root {{ color-scheme: light dark; --ink: #1f2933; --muted: #5f6b76; --paper: #fff; --line: #dfe4e8;
-  --heel: #0072b2; --ball: #d55e00 }}
+  --heel: #0072b2; --ball: #d55e00; --over: #b3141e }}
 @media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6e9ec; --muted: #a3adb6; --paper: #15191d; --line: #343b42;
-  --heel: #56b4e9; --ball: #e69f00 }} }}
-@media print {{ :root {{ --ink: #000; --muted: #444; --paper: #fff; --line: #ccc; --heel: #0072b2; --ball: #d55e00 }}
+  --heel: #56b4e9; --ball: #e69f00; --over: #ff8a80 }} }}
+@media print {{ :root {{ --ink: #000; --muted: #444; --paper: #fff; --line: #ccc; --heel: #0072b2; --ball: #d55e00;
+  --over: #b3141e }}
   section, figure {{ break-inside: avoid }} .pair {{ grid-template-columns: 1fr 1fr !important }} }}
 body {{ font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper);
   max-width: {2 * WIDTH + 120}px; margin: 0 auto; padding: 12px; overflow-wrap: anywhere }}
@@ -34,8 +36,10 @@ td.n, th.n {{ text-align: right; font-variant-numeric: tabular-nums; white-space
 svg {{ width: 100%; max-width: 560px; height: auto; font-size: 11px; fill: var(--muted) }}
 svg path {{ stroke: var(--line); fill: none }} svg path.zero {{ stroke: var(--muted) }}
 svg .words {{ fill: var(--ink) }} polyline {{ fill: none; stroke-width: 1.6; stroke-linejoin: round }}
-.heel {{ stroke: var(--heel) }} .ball {{ stroke: var(--ball) }} .before {{ stroke-width: 1; opacity: .6 }}
+.heel, .upper {{ stroke: var(--heel) }} .ball, .lower {{ stroke: var(--ball) }}
+.before {{ stroke-width: 1; opacity: .6 }} .worse {{ color: var(--over) }}
 rect.heel {{ fill: var(--heel); stroke: none }} rect.ball {{ fill: var(--ball); stroke: none }}
+rect.over {{ fill: var(--over); stroke: none }}
 .key svg {{ width: 26px; height: 10px; margin-right: 4px }} .key span {{ margin-right: 14px; white-space: nowrap }}
 """
 
@@ -71,32 +75,57 @@ class Contents(NamedTuple):
 
 def page_of(contents: Contents) -> str:
     """The whole page."""
-    name = escape(contents.name or "clip")
     parts = [
+        _table(contents),
+        *format_facts(contents.facts),
+        format_key(),
+        *(_leg(contents, leg) for leg in range(len(contents.contacts.legs))),
+        format_notes(contents.notes),
+    ]
+    return format_page(f"Feet of {contents.name or 'clip'}", contents.title, parts)
+
+
+def format_page(heading: str, title: str, parts: Sequence[str]) -> str:
+    """Format a page of parts, below its heading and a muted title."""
+    heading = escape(heading)
+    lines = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>Feet of {name}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>Feet of {name}</h1>",
-        f'<p class="muted">{escape(contents.title)}</p>',
-        _table(contents),
-        *(f"<p>{escape(fact[:1].upper() + fact[1:])}.</p>" for fact in contents.facts),
-        format_key(),
-        *(_leg(contents, leg) for leg in range(len(contents.contacts.legs))),
-        _notes(contents),
+        f"<title>{heading}</title><style>{_STYLE}</style></head><body>",
+        f"<h1>{heading}</h1>",
+        f'<p class="muted">{escape(title)}</p>',
+        *parts,
         "</body></html>",
     ]
-    return "\n".join(parts)
+    return "\n".join(lines)
+
+
+def format_facts(facts: Sequence[str]) -> list[str]:
+    """Format a paragraph for each fact."""
+    return [f"<p>{escape(fact[:1].upper() + fact[1:])}.</p>" for fact in facts]
 
 
 def _table(contents: Contents) -> str:
     lines: list[str] = []
     for row in contents.rows:
         remark = f'<br><span class="muted">{escape(row.remark)}</span>' if row.remark else ""
-        numbers = "".join(f'<td class="n">{number(value)}</td>' for value in (row.before, row.after))
-        lines.append(f"<tr><td>{escape(row.name)}</td>{numbers}<td>{row.unit.translate(_POWERS)}{remark}</td></tr>")
-    head = '<tr><th></th><th class="n">before</th><th class="n">after</th><th></th></tr>'
-    return f"<table>{head}{''.join(lines)}</table>"
+        last = f"<td>{row.unit.translate(_POWERS)}{remark}</td>"
+        lines.append(format_row(row.name, (row.before, row.after), last))
+    return format_table(("before", "after"), lines, "<th></th>")
+
+
+def format_table(columns: Sequence[str], rows: Sequence[str], last_head: str = "") -> str:
+    """Format a table of rows with numbers, names in front."""
+    head = "".join(f'<th class="n">{escape(column)}</th>' for column in columns)
+    return f"<table><tr><th></th>{head}{last_head}</tr>{''.join(rows)}</table>"
+
+
+def format_row(name: str, values: Sequence[float], last_cell: str = "") -> str:
+    """Format a row of a table. Whole numbers are counts."""
+    texts = [f"{value:,}" if isinstance(value, int) else number(value) for value in values]
+    numbers = "".join(f'<td class="n">{text}</td>' for text in texts)
+    return f"<tr><td>{escape(name)}</td>{numbers}{last_cell}</tr>"
 
 
 def number(value: float) -> str:
@@ -108,8 +137,14 @@ def number(value: float) -> str:
 
 def format_key() -> str:
     """Format the key of the lines: heel and ball, before and after."""
-    kinds = [(f"{point}{style}", f"{point}{words}") for point in ("heel", "ball")
-             for style, words in (("", ""), (" before", " before"))]  # fmt: skip
+    return format_line_key(
+        [(f"{point}{style}", f"{point}{words}") for point in ("heel", "ball")
+         for style, words in (("", ""), (" before", " before"))]
+    )  # fmt: skip
+
+
+def format_line_key(kinds: Sequence[tuple[str, str]]) -> str:
+    """Format a key of lines, from pairs (class, words)."""
     line = '<svg viewBox="0 0 26 10"><polyline class="{}" points="1,5 25,5"/></svg>'
     return '<p class="key">' + "".join(f"<span>{line.format(style)}{words}</span>" for style, words in kinds) + "</p>"
 
@@ -122,8 +157,13 @@ def _leg(contents: Contents, leg: int) -> str:
         draw_heights(contacts, contents.paths, leg),
         _draw_before_and_after(contacts, leg, (swings[0], swings[1]), "speed along it [m/s]"),
     ]
-    figures = "".join(f"<figure style='margin:0'>{svg}</figure>" for svg in drawn)
-    return f'<section><h2>{escape(name.capitalize())} foot</h2><div class="pair">{figures}</div></section>'
+    return format_section(f"{name.capitalize()} foot", drawn)
+
+
+def format_section(heading: str, charts: Sequence[str]) -> str:
+    """Format charts beside each other, below a heading."""
+    figures = "".join(f"<figure style='margin:0'>{svg}</figure>" for svg in charts)
+    return f'<section><h2>{escape(heading)}</h2><div class="pair">{figures}</div></section>'
 
 
 def draw_heights(contacts: Contacts, paths: tuple[SolePaths, SolePaths], leg: int) -> str:
@@ -146,7 +186,8 @@ def _values(curves: list[Curve]) -> Floats:
     return np.concatenate([curve.values for curve in curves])
 
 
-def _notes(contents: Contents) -> str:
-    if not contents.notes:
+def format_notes(notes: Sequence[str]) -> str:
+    """Format a list of notes below a heading; "" without any."""
+    if not notes:
         return ""
-    return "<h2>Notes</h2><ul>" + "".join(f"<li>{escape(note)}</li>" for note in contents.notes) + "</ul>"
+    return "<h2>Notes</h2><ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
