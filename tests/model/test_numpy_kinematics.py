@@ -113,7 +113,7 @@ import sys
 from poise.model import numpy_kinematics
 from poise.viewer import scenes
 from poise.viewer.session.session_thread import SessionThread
-from poise.viewer.session.session_state import build_state, build_welcome
+from poise.viewer.session.state_messages import build_state, build_welcome
 from poise.viewer.rig_message import build_rig_message
 with numpy_kinematics.defer_kernels():
     for name in scenes.names():

@@ -18,7 +18,7 @@ from poise.viewer import scenes
 from poise.viewer.document.document import Document, build_document
 from poise.viewer.offline.chains import build_setup, choose_method, export_chains
 from poise.viewer.offline.program import ArrayStore
-from poise.viewer.session.session_state import describe_chain
+from poise.viewer.session.state_messages import describe_chain
 from poise.viewer.view_solver import plan_chains
 from tests.viewer.body_cases import encode
 

@@ -17,7 +17,7 @@ from poise.viewer.document.chains import build_chain
 from poise.viewer.document.document import build_document
 from poise.viewer.document.goal_chains import build_goal_chains
 from poise.viewer.session.downloads import solve_document
-from poise.viewer.session.session_state import describe_chain
+from poise.viewer.session.state_messages import describe_chain
 from tests.viewer.action_cases import rig
 
 FREE = (-math.inf, math.inf)

@@ -11,7 +11,7 @@ from poise.viewer import scenes
 from poise.viewer.document.actions import ACTIONS
 from poise.viewer.idle_motion import IdleMotion, can_idle
 from poise.viewer.session import commands
-from poise.viewer.session.session_state import PoseState
+from poise.viewer.session.pose_state import PoseState
 from poise.viewer.session.session_thread import SessionThread
 
 FEET = ("LeftFoot", "RightFoot", "LeftToe", "RightToe")

@@ -15,8 +15,9 @@ from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.chains import build_chain
 from poise.viewer.document.document import build_document
 from poise.viewer.rig_message import build_rig_message
+from poise.viewer.session.answers import find_open_loops
 from poise.viewer.session.downloads import solve_document, solve_document_pose
-from poise.viewer.session.session_state import describe_chain, find_open_loops
+from poise.viewer.session.state_messages import describe_chain
 from tests.loop_models import FOUR_BAR_REST, four_bar, four_bar_joints, four_bar_q, stewart
 
 

@@ -11,7 +11,7 @@ from poise.io.registry import load
 from poise.solvers.base.option_parsing import list_parameters
 from poise.viewer.document.chains import build_chain
 from poise.viewer.document.document import SolverChoice, build_document
-from poise.viewer.session.session_state import _describe_option
+from poise.viewer.session.state_messages import _describe_option
 
 pytestmark = pytest.mark.long
 

@@ -10,8 +10,8 @@ from poise.solvers.base.interface import Status
 from poise.viewer import scenes
 from poise.viewer.document.document import SolverChoice, build_document
 from poise.viewer.protocol import FLAG_ITERATING, FLAG_PLAYING, STATUS_NOTHING, STATUS_REFUSED
-from poise.viewer.session import session_state as stages
-from poise.viewer.session.session_state import PoseState
+from poise.viewer.session import pose_state as stages
+from poise.viewer.session.pose_state import PoseState
 from poise.viewer.view_solver import ViewSolver
 from tests.viewer.action_cases import HAND, everything, rig
 from tests.viewer.watcher import Frame, shows

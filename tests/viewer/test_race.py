@@ -14,8 +14,8 @@ from poise.io import samples
 from poise.viewer import scenes, view_solver
 from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.document import build_document
+from poise.viewer.session.pose_state import PoseState
 from poise.viewer.session.race import RaceClock, build_race
-from poise.viewer.session.session_state import PoseState
 from tests.viewer.watcher import refusal, watched
 
 NAMES = ("ccd", "fabrik", "jacobian_transpose", "levenberg_marquardt")

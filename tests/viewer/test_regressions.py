@@ -18,7 +18,7 @@ from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.document import build_document
 from poise.viewer.session.downloads import build_document_page, build_download
 from poise.viewer.session.message_queues import Outbox
-from poise.viewer.session.session_state import PoseState
+from poise.viewer.session.pose_state import PoseState
 from poise.viewer.session.session_thread import JobQueue, SessionThread
 from tests.timeouts import PATIENCE
 from tests.viewer.action_cases import everything, rig

@@ -10,6 +10,7 @@ import pytest
 import poise
 from poise import Range, SwingTwist, solvers
 from poise.io import samples
+from poise.plot.limit_outlines import find_joints_at_limit
 from poise.solvers.base.option_parsing import list_parameters
 from poise.viewer import scenes
 from poise.viewer.document.actions import ACTIONS, read_limit
@@ -17,15 +18,11 @@ from poise.viewer.document.chains import TargetedChain
 from poise.viewer.document.document import build_document
 from poise.viewer.document.playhead import Playhead
 from poise.viewer.document.terrain import TERRAIN_CHOICES
+from poise.viewer.session.answers import describe_joint
+from poise.viewer.session.pose_state import PoseState
 from poise.viewer.session.race import RaceClock
-from poise.viewer.session.session_state import (
-    History,
-    PoseState,
-    build_state,
-    build_welcome,
-    describe_joint,
-    find_joints_at_limit,
-)
+from poise.viewer.session.state_messages import build_state, build_welcome
+from poise.viewer.session.undo_history import History
 from tests.viewer.action_cases import FIRST, GOOD, everything, rig
 from tests.viewer.watcher import is_sentence, refusal
 

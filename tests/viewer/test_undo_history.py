@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poise.errors import InputError
-from poise.viewer.session.session_state import History
+from poise.viewer.session.undo_history import History
 
 
 @given(st.lists(st.sampled_from(["do", "undo", "redo"]), max_size=60))

@@ -476,7 +476,7 @@ class Bounds:
         return legal_q, tuple(self.names[i] for i in sorted(changed_rows))
 
     def _group_balls_outside(self, q: Floats) -> list[Ints]:
-        """Group the ball joints not clearly inside their limits in q (..., nq).
+        """Group the ball joints outside their limits, or near the ends.
 
         Those of one kind are a group for one q. For many each joint is its own group, which takes less memory.
         """

@@ -19,8 +19,10 @@ from poise.viewer.document.terrain import build_ground_mesh, plant_clip
 from poise.viewer.rig_message import RigMessage, build_rig_message
 from poise.viewer.session.downloads import list_formats
 from poise.viewer.session.message_queues import Outbox
+from poise.viewer.session.pose_state import PoseState
 from poise.viewer.session.race import MAX_RACE_SPEED, MIN_RACE_SPEED, build_race
-from poise.viewer.session.session_state import History, PoseState, Snapshot, build_welcome
+from poise.viewer.session.state_messages import build_welcome
+from poise.viewer.session.undo_history import History, Snapshot
 from poise.viewer.session.uploads import Uploads
 
 # --- Interface of the session thread for commands --------------------------------------------------------------------

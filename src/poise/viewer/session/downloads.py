@@ -32,7 +32,7 @@ from poise.viewer.offline.chains import export_chains
 from poise.viewer.offline.program import ArrayStore
 from poise.viewer.offline_page import MAX_FPS, build_offline_page, select_frames
 from poise.viewer.rig_message import build_rig_message, find_row_width, pack_frame_rows
-from poise.viewer.session.session_state import describe_chain
+from poise.viewer.session.state_messages import describe_chain
 from poise.viewer.view_solver import ViewOutcome, ViewSolver, build_pose
 
 _MIME_BY_FORMAT = {

@@ -1,7 +1,7 @@
 """Race of methods: the solve of each view, iteration by iteration.
 
 targets -> ViewSolver.trace_path() -> SolvePath of each view -> RaceClock -> displayed poses
-                                   -> LiveRecord -> figures as in compare()
+                                   -> LiveRecord -> RaceFigures, as in compare()
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from poise.comparison.live import LIVE_COLUMNS, LiveComparison
 from poise.comparison.results import format_heading, format_value
@@ -77,44 +78,61 @@ class RaceClock:
         self.iteration = float(last) if is_at_end else min(self.iteration, float(last))
 
 
+class RaceFigures(NamedTuple):
+    """Figures of the methods as text, or the reason against them.
+
+    `is_stale` says whether they lack the newest targets.
+    """
+
+    columns: tuple[dict[str, Any], ...] = ()
+    rows: tuple[dict[str, Any], ...] = ()
+    reason: str | None = None
+    is_stale: bool = False
+
+    def describe(self) -> dict[str, Any]:
+        """Describe the figures for the page."""
+        return {"columns": list(self.columns), "rows": list(self.rows), "reason": self.reason}
+
+
 class LiveRecord:
-    """Figures of the methods of a race for the newest targets."""
+    """Record of the methods of a race on the newest targets.
+
+    The session's thread makes it and hands it to solves and answers, one after the other. After a cancelled one it is
+    forgotten, because that one may still use it.
+    """
 
     def __init__(self, document: Document) -> None:
-        self.reason: str | None = None
-        self._comparison: LiveComparison | None = None
+        self._document = document
         self._target: object = None
         self._measured_time = 0.0
         self._is_stale = False
-        self._figures: dict[str, Any] | None = None
+        self._figures: RaceFigures | None = None
+
+    @cached_property
+    def _comparison(self) -> LiveComparison | str:
+        """The comparison of the methods, or the reason against it."""
         try:
-            self._comparison = _build_comparison(document)
+            return _build_comparison(self._document)
         except PoiseError as error:
-            self.reason = str(error)
+            return str(error)
 
     def follow(self, chain: TargetedChain, start: Pose) -> None:
         """Solve for the target of a chain if it is new."""
-        if self._comparison is None or chain == self._target:
+        if isinstance(self._comparison, str) or chain == self._target:
             return
         self._target = chain
         self._comparison.follow(chain.build_goals(start.skeleton)[0].rows())
         self._is_stale = True
 
-    @property
-    def is_stale(self) -> bool:
-        """Whether the figures lack the newest targets."""
-        return self._is_stale
-
-    def describe(self) -> dict[str, Any]:
-        """Describe the figures for the page. They are measured twice a second at most."""
-        if self._comparison is None:
-            return {"columns": [], "rows": [], "reason": self.reason}
-        if self._figures is None or (
-            self._is_stale and time.perf_counter() - self._measured_time >= _FIGURES_INTERVAL_S
-        ):
+    def measure(self) -> RaceFigures:
+        """Measure the figures for the page, twice a second at most."""
+        if isinstance(self._comparison, str):
+            return RaceFigures(reason=self._comparison)
+        is_due = self._is_stale and time.perf_counter() - self._measured_time >= _FIGURES_INTERVAL_S
+        if self._figures is None or is_due:
             self._figures = _describe_comparison(self._comparison)
             self._measured_time, self._is_stale = time.perf_counter(), False
-        return self._figures
+        return self._figures._replace(is_stale=self._is_stale)
 
 
 def _build_comparison(document: Document) -> LiveComparison:
@@ -132,20 +150,20 @@ def _build_comparison(document: Document) -> LiveComparison:
     return LiveComparison(start, goals[0], solvers, document.tolerance)
 
 
-def _describe_comparison(comparison: LiveComparison) -> dict[str, Any]:
+def _describe_comparison(comparison: LiveComparison) -> RaceFigures:
     length_unit = "m" if comparison.task.start.skeleton.metres_per_unit == 1 else "units"
-    columns = [
+    columns = tuple(
         {"key": column.key, "title": format_heading(column, length_unit), "text": column.description}
         for column in LIVE_COLUMNS
-    ]
-    rows = [
+    )
+    rows = tuple(
         {
             "values": [format_value(column, value) for column, value in zip(LIVE_COLUMNS, row.values, strict=True)],
             "refused": row.refused,
         }
         for row in comparison.list_rows()
-    ]
-    return {"columns": columns, "rows": rows, "reason": None}
+    )
+    return RaceFigures(columns, rows)
 
 
 # --- Open a race -----------------------------------------------------------------------------------------------------

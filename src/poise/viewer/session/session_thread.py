@@ -27,7 +27,9 @@ from poise.viewer.protocol import read_text
 from poise.viewer.session import commands
 from poise.viewer.session.commands import sync_clip, sync_document
 from poise.viewer.session.message_queues import Inbox, Outbox
-from poise.viewer.session.session_state import History, PoseFrame, PoseState, Snapshot, build_state
+from poise.viewer.session.pose_state import PoseFrame, PoseState
+from poise.viewer.session.state_messages import build_state
+from poise.viewer.session.undo_history import History, Snapshot
 from poise.viewer.session.uploads import Uploads
 from poise.viewer.session.warm_up import prepare_drags
 from poise.viewer.view_solver import ViewOutcome
@@ -96,11 +98,12 @@ class CancellableTask(Generic[T]):
         except Exception as error:  # noqa: BLE001  (any error of a solver is shown on the page)
             results, self._error = [], error
         with self._condition:
-            self._results, self._has_ended = results, True
+            if not self._is_cancelled:
+                self._results, self._has_ended = results, True
             self._condition.notify_all()
 
     def cancel(self) -> None:
-        """Cancel the task: `wait` returns without it."""
+        """Cancel the task: `wait` returns without it. A late result is ignored."""
         with self._condition:
             self._is_cancelled = True
             self._condition.notify_all()
@@ -112,7 +115,7 @@ class CancellableTask(Generic[T]):
 
     @property
     def has_result(self) -> bool:
-        """Whether a result is available."""
+        """Whether it ended before it was cancelled."""
         return self._has_ended
 
     def take_result(self) -> T:
@@ -531,8 +534,11 @@ class SessionThread:
             self.set_busy(_SOLVE_JOB, None)
 
     def _send_answer(self) -> None:
-        task = self._run_task(self.pose_state.build_answer)
-        if task.has_result:
-            self.outbox.send(task.take_result())
-        else:
+        request = self.pose_state.begin_answer()
+        task = self._run_task(request.compute)
+        if not task.has_result:
             self.pose_state.cancel_answer()
+            return
+        message = self.pose_state.finish_answer(request, task.take_result())
+        if message is not None:
+            self.outbox.send(message)

@@ -1,366 +1,35 @@
-"""State of a session: displayed poses, next solve, undo, messages."""
+"""Displayed poses of all views, and their next solve."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import time
-import typing
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from types import UnionType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise import solvers
-from poise.errors import InputError, UnsupportedError
-from poise.io.registry import list_formats
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
-from poise.model.rig import Rig
-from poise.plot.limit_outlines import build_local_outline, build_turn_outline, find_joints_at_limit
-from poise.problem.feasibility import judge_start_gaps
-from poise.problem.goal_ranges import Within
-from poise.problem.problem import Problem
-from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Status
-from poise.solvers.base.option_parsing import Parameter, describe_type, list_parameters, read_summary
-from poise.viewer import protocol, scenes
-from poise.viewer.document.actions import (
-    are_anatomical_limits_known,
-    describe_anatomical_limits,
-    list_keys,
-    write_end,
-    write_limit,
-)
-from poise.viewer.document.chains import TargetedChain
-from poise.viewer.document.contact_intervals import list_bad_stretches, list_contacts
-from poise.viewer.document.document import AUTO_SOLVER, MAX_VIEWS, Document
+from poise.viewer import protocol
+from poise.viewer.document.document import MAX_VIEWS, Document
 from poise.viewer.document.playhead import Playhead
-from poise.viewer.document.terrain import TERRAIN_CHOICES
 from poise.viewer.idle_motion import IdleFigure, can_idle, resume_idle
 from poise.viewer.rig_message import find_row_width, pack_frame_rows
+from poise.viewer.session.answers import MAX_TRACED_SOLVE_S, AnswerRequest, PoseAnswer, ViewRequest
 from poise.viewer.session.race import LiveRecord, RaceClock
-from poise.viewer.session.uploads import MAX_UPLOAD_BYTES
 from poise.viewer.view_solver import (
     Verdict,
     ViewOutcome,
     ViewSolver,
     build_pose,
     describe_iteration,
-    find_solver_refusals,
     solve_with_path,
 )
-
-# --- Undo and redo of documents with their displayed poses -----------------------------------------------------------
-
-
-_MAX_UNDO_STEPS = 200  # undo steps; documents share unchanged values
-
-
-class Snapshot(NamedTuple):
-    """Snapshot of a document, displayed q per view, and solve results."""
-
-    document: Document
-    displayed_q: tuple[Floats, ...]
-    outcomes: tuple[ViewOutcome, ...] = ()
-
-
-class UndoStep(NamedTuple):
-    """Undoable step: label and snapshot before it."""
-
-    label: str
-    snapshot: Snapshot
-
-
-@dataclass
-class History:
-    """Undo and redo steps."""
-
-    past: list[UndoStep] = field(default_factory=list[UndoStep])
-    future: list[UndoStep] = field(default_factory=list[UndoStep])
-
-    def add(self, label: str, snapshot: Snapshot) -> None:
-        """Add a step and forget all undone steps."""
-        self.past = [*self.past[1 - _MAX_UNDO_STEPS :], UndoStep(label, snapshot)]
-        self.future = []
-
-    def undo(self, current: Snapshot) -> Snapshot:
-        """Go one step back. Raise InputError if there is none."""
-        if not self.past:
-            raise InputError("there is nothing to undo")
-        label, previous = self.past.pop()
-        self.future.append(UndoStep(label, current))
-        return previous
-
-    def redo(self, current: Snapshot) -> Snapshot:
-        """Go one step forward. Raise InputError if there is none."""
-        if not self.future:
-            raise InputError("there is nothing to redo")
-        label, following = self.future.pop()
-        self.past.append(UndoStep(label, current))
-        return following
-
-    def clear(self) -> None:
-        """Remove all steps."""
-        self.past, self.future = [], []
-
-    @property
-    def labels(self) -> tuple[str | None, str | None]:
-        """Labels of the next undo and redo steps."""
-        return (self.past[-1].label if self.past else None, self.future[-1].label if self.future else None)
-
-
-# --- Messages of the session: welcome, document state, solve answer --------------------------------------------------
-
-
-_AUTO_TEXT = "two_bone for a limb of two bones, levenberg_marquardt for everything else"
-_SAME_VALUE_TOLERANCE = (
-    1e-6  # [rad, file units] difference up to which a joint counts as unmoved: the error of reached goals
-)
-_STATUS_NAMES = {protocol.STATUS_REFUSED: "refused", protocol.STATUS_NOTHING: "nothing"}
-
-
-# --- welcome -------------------------------------------------------------------------------------------------------
-
-
-def build_welcome(key: str, version: str) -> dict[str, Any]:
-    """Build the welcome message with all choices. `key` lets the page come back."""
-    auto_solver: dict[str, Any] = {
-        "name": AUTO_SOLVER,
-        "title": AUTO_SOLVER,
-        "text": _AUTO_TEXT,
-        "goals": [],
-        "options": [],
-    }
-    return {
-        "kind": "welcome",
-        "key": key,
-        "poise": version,
-        "scenes": [scenes.describe_scene(name)._asdict() for name in scenes.names()],
-        "solvers": [auto_solver, *(_describe_solver(name) for name in solvers.names())],
-        "terrains": [{"words": spec, "title": title} for spec, title in TERRAIN_CHOICES],
-        "opens": sorted(suffix for suffix, module in list_formats().items() if hasattr(module, "read")),
-        "most_bytes": MAX_UPLOAD_BYTES,
-    }
-
-
-def _describe_solver(name: str) -> dict[str, Any]:
-    try:
-        solver: Any = solvers.make_solver(name)
-    except UnsupportedError as error:  # a missing extra
-        return {"name": name, "title": name, "text": str(error), "goals": [], "options": [], "missing": True}
-    options = [_describe_option(parameter) for parameter in list_parameters(type(solver))]
-    return {
-        "name": name,
-        "title": name,
-        "text": read_summary(type(solver)),
-        "goals": list(solver.handles.goals),
-        "options": options,
-    }
-
-
-def _describe_option(parameter: Parameter) -> dict[str, Any]:
-    widget, choices = _choose_widget(parameter.type_hint)
-    return {
-        "name": parameter.name,
-        "type": widget,
-        "choices": choices,
-        "nullable": _accepts_none(parameter.type_hint),
-        "default": _convert_to_json(parameter.default),
-        "text": parameter.description,
-        "takes": describe_type(parameter.type_hint),
-    }
-
-
-def _choose_widget(type_hint: Any) -> tuple[str, list[str] | None]:
-    """Choose the page's input type and choices for a type."""
-    widget_by_type = {bool: "truth", int: "integer", float: "number"}
-    types = [part for part in _split_union(type_hint) if part is not type(None)]
-    if len(types) == 1 and types[0] in widget_by_type:
-        return widget_by_type[types[0]], None
-    if len(types) == 1 and typing.get_origin(types[0]) is Literal:
-        return "choice", [str(choice) for choice in typing.get_args(types[0])]
-    return "text", None
-
-
-def _split_union(type_hint: Any) -> tuple[Any, ...]:
-    return typing.get_args(type_hint) if typing.get_origin(type_hint) in (typing.Union, UnionType) else (type_hint,)
-
-
-def _accepts_none(type_hint: Any) -> bool:
-    return type(None) in _split_union(type_hint)
-
-
-def _convert_to_json(value: Any) -> Any:
-    """Convert a value to JSON. Unsupported types become text."""
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, tuple | list | dict):
-        container = typing.cast("Sequence[Any] | dict[str, Any]", value)
-        elements = tuple(container.items()) if isinstance(container, dict) else container
-        # as in the input fields
-        return ",".join(
-            f"{element[0]}={element[1]}" if isinstance(element, tuple) else str(element) for element in elements
-        )
-    return str(value)
-
-
-# --- state ---------------------------------------------------------------------------------------------------------
-
-
-def build_state(
-    document: Document, playhead: Playhead, race: RaceClock, history: History, document_version: int
-) -> dict[str, Any]:
-    """Build the state message of the document."""
-    undo, redo = history.labels
-    return {
-        "kind": "state", "version": document_version, "scene": document.scene_name, "name": document.name,
-        "views": document.view_count,
-        "solvers": [
-            {"name": choice.name, "options": {name: _convert_to_json(value) for name, value in choice.options}}
-            for choice in document.solvers
-        ],
-        "refused": find_solver_refusals(document), "mode": document.limit_mode, "modes": document.list_limit_modes(),
-        "run": document.pace, "race": {"playing": race.is_playing, "speed": race.speed},
-        "from": document.solve_start,
-        "tolerance": document.tolerance, "free_root": document.free_root,
-        "scope": document.scope, "pulled": document.pulled,
-        "chains": [describe_chain(document, chain) for chain in document.chains],
-        "limits": _describe_limits(document), "anatomical": _describe_anatomical_limits(document),
-        "outlines": get_or_compute(document.solver_start, "outlines", None, lambda: _compute_outlines(document)),
-        "clips": get_or_compute(document.rig, "clips of the page", None, lambda: _describe_clips(document.rig)),
-        "clip": document.clip_name, "duration": playhead.clip.duration if playhead.clip is not None else 0.0,
-        "playing": playhead.is_playing, "speed": playhead.speed, "time": playhead.time,
-        "keys": [{"joint": key.joint_name, "time": key.time} for key in list_keys(document)],
-        "plant": document.plants_feet, "terrain": document.terrain_spec, "contacts": list_contacts(playhead.clip),
-        "bad": list_bad_stretches(playhead.clip),
-        "handles": [dataclasses.asdict(handle) for handle in document.handles],
-        "controls": [dataclasses.asdict(control) for control in document.controls],
-        "driven": document.is_driven, "idles": document.idles, "undo": undo, "redo": redo,
-    }  # fmt: skip
-
-
-def describe_chain(document: Document, chain: TargetedChain) -> dict[str, Any]:
-    """Describe a chain, with the joints from its root to its tip."""
-    return {
-        "id": chain.name, "root": chain.root, "tip": chain.tip, "kind": chain.kind, "enabled": chain.enabled,
-        "weight": chain.weight, "pull": chain.pull, "ground": chain.stays_on_ground, "position": chain.position,
-        "rotation": chain.rotation,
-        "direction": chain.direction, "axis": chain.axis, "pole": chain.pole, "offset": chain.offset,
-        "joints": list(chain.list_joints(document.skeleton)),
-        "others": list(chain.list_other_joints(document.skeleton)), "relative_to": chain.relative_to,
-        "follow": chain.follow, "range": None if chain.within is None else describe_range(chain.within),
-    }  # fmt: skip
-
-
-def describe_range(within: Within) -> dict[str, Any]:
-    """Describe a range for the page.
-
-    It has its box in file units, null for infinite ends, and the outline of its turns, of size one.
-    """
-    box = [[write_end(low), write_end(high)] for low, high in within.intervals]
-    outline = [] if within.turn is None else build_turn_outline(within.turn)
-    return {"box": box, "axes": within.axes, "turns": [np.round(line, 5).tolist() for line in outline]}
-
-
-def _describe_clips(rig: Rig) -> list[dict[str, Any]]:
-    """Describe the clips of a rig."""
-    return [{"name": clip.name, "seconds": clip.duration, "frames": len(clip), "fps": clip.fps} for clip in rig.clips]
-
-
-def _describe_anatomical_limits(document: Document) -> dict[str, Any]:
-    """Describe whether human limits are on. Nothing speaks against them before they are read."""
-    if are_anatomical_limits_known(document.rig):
-        return describe_anatomical_limits(document)
-    return {"on": False, "why": None}
-
-
-def _describe_limits(document: Document) -> dict[str, Any]:
-    names_and_limits = zip(document.skeleton.names, document.skeleton.limits, strict=True)
-    return {name: write_limit(limit) for name, limit in names_and_limits if limit is not None}
-
-
-def _compute_outlines(document: Document) -> dict[str, list[list[list[float]]]]:
-    """Compute the outlines of the active limits as lines. They bound the directions of each bone."""
-    outlines: dict[str, list[list[list[float]]]] = {}
-    for name, limit in zip(document.solver_skeleton.names, document.solver_skeleton.limits, strict=True):
-        outline = build_local_outline(document.solver_start, name) if limit is not None else None
-        if outline is not None:
-            outlines[name] = [np.round(line, 5).tolist() for line in outline.lines]
-    return outlines
-
-
-# --- answer --------------------------------------------------------------------------------------------------------
-
-
-def build_view_answer(
-    outcome: ViewOutcome,
-    errors: list[float] | None,
-    joints_at_limit: list[str],
-    resting_joints: list[str],
-    open_loops: list[str],
-) -> dict[str, Any]:
-    """Build the answer of one view. It has the error per iteration, the joints at their limits and the open loops.
-
-    `resting_joints` are those at their limits in the start pose as well; they do not block a reached goal.
-    """
-    status = _STATUS_NAMES.get(outcome.status) or Status(outcome.status).name
-    return {
-        "status": status, "sentence": outcome.sentence, "solver": outcome.solver, "iterations": outcome.iterations,
-        "microseconds": outcome.seconds * 1e6,
-        "left": None if math.isnan(outcome.position_error) else outcome.position_error,
-        "errors": errors, "note": outcome.note, "at_limit": joints_at_limit,
-        "resting": resting_joints if outcome.status in (Status.reached, protocol.STATUS_NOTHING) else [],
-        "open": open_loops,
-        "left_out": [{"chain": chain, "reason": reason} for chain, reason in outcome.left_out],
-    }  # fmt: skip
-
-
-def find_open_loops(pose: Pose) -> list[str]:
-    """Find the names of open loops in a pose."""
-    if not pose.skeleton.loops:
-        return []
-    (is_open,) = judge_start_gaps(Problem(pose, ())).is_open
-    return [loop.name for loop, is_loop_open in zip(pose.skeleton.loops, is_open, strict=True) if is_loop_open]
-
-
-def find_unmoved(pose: Pose, start: Pose, joints: Sequence[str]) -> list[str]:
-    """Find the joints with the same values as in the start pose."""
-    return [name for name in joints if _is_same(_read_values(pose, name), _read_values(start, name))]
-
-
-def _read_values(pose: Pose, name: str) -> Floats:
-    return pose.q[pose.skeleton.q_slice(name)]
-
-
-def _is_same(values: Floats, start_values: Floats) -> bool:
-    """Return whether two joints have equal values.
-
-    A quaternion and its negative are one rotation.
-    """
-    if values.shape != start_values.shape:  # a freed root
-        return False
-    return bool(
-        min(np.abs(values - start_values).max(initial=0.0), np.abs(values + start_values).max(initial=0.0))
-        < _SAME_VALUE_TOLERANCE
-    )
-
-
-def describe_joint(pose: Pose, joint: str) -> dict[str, Any]:
-    """Describe a joint: its numbers in q and its position."""
-    skeleton = pose.skeleton
-    name = skeleton.names[skeleton.index(joint)]
-    values = [] if skeleton[name].kind == 0 else pose.q[skeleton.q_slice(name)].tolist()
-    return {"joint": name, "values": values, "position": pose.world[name].positions.tolist()}
-
-
-# --- Shown pose, playing and solving ---------------------------------------------------------------------------------
-
 
 _FRAME_INTERVAL_S = 1 / 60  # [s] between frames of playing and iterating
 _IDLE_INTERVAL_S = 1 / 30  # [s] between frames of a figure that moves by itself
@@ -372,8 +41,6 @@ _CLIP_SENTENCE = "the clip plays as it is: switch a chain on to solve on top of 
 _PAUSED_SENTENCE = "paused: Step does one iteration"
 _MAX_CURVE_POINTS = 2000  # iterations in the curve of a stepped solve
 _NO_REASON = Verdict(int(Status.stalled), "the search for the reason was cancelled")
-_MAX_TRACED_SOLVE_S = 0.3  # [s] longer solves are not repeated for their curve
-_NO_CURVE_SENTENCE = f"no curve is drawn for solves longer than {_MAX_TRACED_SOLVE_S:g} s"
 
 FrameSolve: TypeAlias = Callable[[], list[ViewOutcome]]
 
@@ -437,6 +104,7 @@ class PoseState:
         self._wants_idle = False  # the page lets the figure move by itself
         self._is_converged = self._has_restored_outcomes = self._starts_over = False
         self._answer_time, self._is_answer_pending = 0.0, True
+        self._answer_request: AnswerRequest | None = None  # the one whose answer is still to come
         self._frame_time = 0.0
 
     # --- changes ---------------------------------------------------------------------------------------------------
@@ -494,6 +162,7 @@ class PoseState:
         )
         self._curves = _make_empty_curves()
         self._wants_idle = False
+        self._answer_request = None
 
     def start_over(self) -> None:
         """Start the next solve from the start pose. This shows the effect of another method."""
@@ -521,7 +190,7 @@ class PoseState:
         """Stop solving until the next change, after an exception."""
         self._is_dirty, self._is_converged, self.pending_steps, self.playhead.is_playing = False, True, 0, False
         self.race.is_playing = self._wants_idle = False
-        self._view_solvers.clear()
+        self.forget_solvers()
 
     def _build_start(self) -> tuple[Floats, ...]:
         q = np.repeat(self.document.solver_start.q[None], len(self.document.character_positions), axis=0)
@@ -600,7 +269,16 @@ class PoseState:
             return list
         base_pose = self._find_base_pose()
         view_solves = [self._build_solve(view, base_pose) for view in range(self.document.view_count)]
-        return lambda: [view_solve() for view_solve in view_solves]
+        if not self._is_race or len(self.document.active_chains) != 1:
+            return lambda: [view_solve() for view_solve in view_solves]
+        record, (chain,) = self._find_record(), self.document.active_chains
+
+        def solve_race() -> list[ViewOutcome]:
+            outcomes = [view_solve() for view_solve in view_solves]
+            record.follow(chain, base_pose)
+            return outcomes
+
+        return solve_race
 
     def finish_frame(self, outcomes: list[ViewOutcome]) -> PoseFrame:
         """Store solve results and build their frame."""
@@ -630,16 +308,9 @@ class PoseState:
         return self.build_still_frame()
 
     def forget_solvers(self) -> None:
-        """Forget packed solvers. A cancelled task may still change them."""
+        """Forget packed solvers and figures of a race. A cancelled task may still change them."""
         self._view_solvers.clear()
-
-    def cancel_answer(self) -> None:
-        """Cancel the search for the reasons of missed goals."""
-        self._outcomes = [
-            outcome if outcome.is_reached else dataclasses.replace(outcome, verdict_source=_NO_REASON)
-            for outcome in self._outcomes
-        ]
-        self.forget_solvers()
+        self._record = None
 
     def build_still_frame(self) -> PoseFrame:
         """Build a frame of the displayed poses."""
@@ -775,8 +446,6 @@ class PoseState:
                 row = min(int(self.race.iteration), outcome.path.last)
                 displayed_q[view] = outcome.path.q[row : row + 1]
         self.displayed_q = tuple(displayed_q)
-        if len(self.document.active_chains) == 1:
-            self._find_record().follow(self.document.active_chains[0], self._find_base_pose())
 
     def _find_record(self) -> LiveRecord:
         """Return the figures of the race. They begin anew after any change except of targets."""
@@ -793,76 +462,65 @@ class PoseState:
         path, iteration = outcome.path, int(self.race.iteration)
         return outcome if path is None or iteration >= path.last else describe_iteration(outcome, path, iteration)
 
-    def _describe_figures(self) -> dict[str, Any]:
-        """Describe the figures of the race. An answer follows while they lack the newest targets."""
-        record = self._find_record()
-        figures = record.describe()
-        self._is_answer_pending = record.is_stale
-        return {**figures, "last": self.race.last}
-
     # --- answers ---------------------------------------------------------------------------------------------------
 
     def build_answer(self) -> dict[str, Any]:
-        """Build the answer message of the last solve.
+        """Build the answer message of the last solve."""
+        request = self.begin_answer()
+        message = self.finish_answer(request, request.compute())
+        assert message is not None
+        return message
 
-        It has sentences, error curves, joints at their limits and the selected joint.
-        """
+    def begin_answer(self) -> AnswerRequest:
+        """Build the request of an answer about the displayed poses. It replaces the one before."""
         self._answer_time, self._is_answer_pending = time.perf_counter(), False
-        document, base = self.document, self._find_base_pose()
-        view_pose = self.build_view_pose(0)
-        joints = dict.fromkeys(
-            joint
-            for chain in document.active_chains
-            for joint in (*chain.list_joints(document.skeleton), *chain.list_other_joints(document.skeleton))
+        base_pose = self._find_base_pose()
+        self._answer_request = request = AnswerRequest(
+            self.document,
+            self.document_version,
+            self.selected_joint,
+            tuple(self._request_view(view, base_pose) for view in range(self.document.view_count)),
+            self._find_watched_chain(),
+            self._find_record() if self._is_race else None,
+            self.race.last,
         )
-        if self.selected_joint is not None:
-            joints[self.selected_joint] = None
-        return {
-            "kind": "answer",
-            "version": self.document_version,
-            "views": [self._build_view_answer(view, base, list(joints)) for view in range(document.view_count)],
-            "selected": None if self.selected_joint is None else describe_joint(view_pose, self.selected_joint),
-            "race": self._describe_figures() if self._is_race else None,
-        }
+        return request
 
-    def _build_view_answer(self, view: int, base: Pose, joints: list[str]) -> dict[str, Any]:
-        """Build the answer of one view."""
-        pose = self.build_view_pose(view)
-        joints_at_limit = find_joints_at_limit(pose, joints)
-        resting_joints = find_unmoved(pose, self.document.start, joints_at_limit)
-        return build_view_answer(
-            self._describe_outcome(view),
-            self._find_curve(view, base),
-            joints_at_limit,
-            resting_joints,
-            find_open_loops(pose),
-        )
+    def finish_answer(self, request: AnswerRequest, answer: PoseAnswer) -> dict[str, Any] | None:
+        """Take an answer and return its message. None where the request was cancelled or overtaken.
 
-    def _describe_outcome(self, view: int) -> ViewOutcome:
-        """Return a view's outcome, with a note for missing curves."""
-        outcome = self._describe_race(self._outcomes[view]) if self._is_race else self._outcomes[view]
-        is_slow = outcome.seconds > _MAX_TRACED_SOLVE_S and self.document.pace == "live"
-        if not is_slow:
-            return outcome
-        return dataclasses.replace(outcome, verdict_source=outcome.verdict, note=outcome.note or _NO_CURVE_SENTENCE)
+        The next answer follows while figures of a race lack the newest targets.
+        """
+        if request is not self._answer_request:
+            return None
+        self._answer_request = None
+        self._is_answer_pending = self._is_answer_pending or answer.is_stale
+        return answer.message
 
-    def _find_curve(self, view: int, base: Pose) -> list[float] | None:
-        """Find the error per iteration of a view.
+    def cancel_answer(self) -> None:
+        """Cancel the search for the reasons of missed goals."""
+        self._answer_request = None
+        self._outcomes = [
+            outcome if outcome.is_reached else dataclasses.replace(outcome, verdict_source=_NO_REASON)
+            for outcome in self._outcomes
+        ]
+        self.forget_solvers()
 
-        It comes from the steps so far, or from the last solve repeated with a trace.
+    def _request_view(self, view: int, base_pose: Pose) -> ViewRequest:
+        """Build the request of one view.
+
+        Its error curve comes from the steps so far, or from the last solve repeated with a trace.
         """
         document, outcome = self.document, self._outcomes[view]
+        errors, tracer = tuple[float, ...](), None
         if outcome.path is not None:
-            return outcome.path.errors.tolist()
-        if not self.is_curve_watched:
-            return None
-        if document.pace in ("iterate", "step"):
-            return [error for error in self._curves[view] if error == error] or None  # noqa: PLR0124  (not NaN)
-        if document.is_driven or not document.active_chains or outcome.seconds > _MAX_TRACED_SOLVE_S:
-            return None
-        return self.find_view_solver(view, base).compute_error_curve(
-            document.active_chains, self._find_watched_chain(), outcome.start_q
-        )
+            errors = tuple(outcome.path.errors.tolist())
+        elif self.is_curve_watched and document.pace in ("iterate", "step"):
+            errors = tuple(error for error in self._curves[view] if not math.isnan(error))
+        elif self.is_curve_watched and not document.is_driven and document.active_chains:
+            tracer = self.find_view_solver(view, base_pose) if outcome.seconds <= MAX_TRACED_SOLVE_S else None
+        outcome = self._describe_race(outcome) if self._is_race else outcome
+        return ViewRequest(outcome, self.build_view_pose(view), errors, tracer)
 
     def _find_watched_chain(self) -> int:
         """Return the index of the chain with the error curve. It is the last moved chain, else the first."""
