@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from poise.retargeting.report import RetargetReport as RetargetReport
     from poise.retargeting.retarget import Retargeted as Retargeted
     from poise.retargeting.retarget import retarget as retarget
+    from poise.retargeting.retargeter import Retargeter as Retargeter
     from poise.rotations import rotation_between as rotation_between
     from poise.solvers.anneal import Anneal as Anneal
     from poise.solvers.autodiff import Autodiff as Autodiff
@@ -176,6 +177,7 @@ _MODULE_BY_NAME = {
     "Result": "solving.result",
     "RetargetReport": "retargeting.report",
     "Retargeted": "retargeting.retarget",
+    "Retargeter": "retargeting.retargeter",
     "Rig": "model.rig",
     "Roles": "model.anatomy.roles",
     "SafetyController": "model.joints",

@@ -75,7 +75,7 @@ def test_a_terrain_of_a_function_without_a_name_says_why_it_cannot_be_pickled():
 @pytest.mark.parametrize("name", TRAVELLING)
 def test_what_was_requested_before_is_in_no_pickle(name):
     value = values.EVERY[name]()
-    if isinstance(value, poise.Tracker | poise.Grounder):
+    if isinstance(value, poise.Tracker | poise.Grounder | poise.Retargeter):
         value.reset()  # its state is its own
         before = len(pickle.dumps(value))
         values.reported(value)

@@ -116,6 +116,7 @@ VALUES = {
     "MatchedJoint": lambda: poise.MatchedJoint("leftHand", "LeftHand", "J_L_Hand", turn=20.0),
     "RetargetReport": lambda: retargeted().report,
     "Retargeted": retargeted,
+    "Retargeter": lambda: poise.Retargeter(rig("bvh"), rig("glb"), ground=True),
     "Status": lambda: poise.Status.limited,
     "Terrain": lambda: Terrain.noise(0.1),
     "Tolerance": lambda: solved().tolerances,
@@ -186,6 +187,12 @@ def _(value: poise.Tracker):
 def _(value: Grounder):
     shown = [value(pose, 1 / 30) for pose in (walk(".glb").poses[3], walk(".glb").poses[4])]
     return [(pose.q, pose.translations) for pose in shown], value.contacts, value.locked
+
+
+@_requested.register
+def _(value: poise.Retargeter):
+    shown = [value(pose, 1 / 30) for pose in (walk().poses[3], walk().poses[4])]
+    return [(pose.q, pose.translations) for pose in shown], value.match, value.notes
 
 
 @_requested.register

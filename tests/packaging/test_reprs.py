@@ -30,7 +30,7 @@ def values():
     turns = np.tile([1.0, 0, 0, 0], (500, 1))
     moved = poise.retarget(walk, rig, source=rig)
     return [
-        moved, moved.match, moved.match["hips"], moved.report,
+        moved, moved.match, moved.match["hips"], moved.report, poise.Retargeter(rig, rig),
         rig, arm, rig.skins[0], bones, bones["Hips"], bones["Hips"].kind, rest, walk.poses, rest.world,
         walk.poses.local, rest.world["Hips"], walk, walk.poses, *walk.tracks[:1], roles, *roles.legs[:1],
         poise.Effort(joints=tuple(range(2, 500))), planted, planted.report,
