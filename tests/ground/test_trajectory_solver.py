@@ -101,3 +101,20 @@ def test_all_frames_belong_to_a_block(frames, monkeypatch):
     monkeypatch.setattr(solver, "_improve", lambda *_: None)
     monkeypatch.setattr(solver, "_BLOCK_S", 0.3)
     assert (solve_problem(problem.take_frames(slice(0, frames))) == 1.0).all()
+
+
+@pytest.mark.parametrize("legs", [("left",), ("right",), ("left", "right")])
+def test_unknowns_of_each_leg_are_its_own(legs, monkeypatch):
+    problems = []
+    descend = solver._descend
+
+    def keep_problem(problem, *arguments):
+        problems.append(problem)
+        return descend(problem, *arguments)
+
+    monkeypatch.setattr(solver, "_descend", keep_problem)
+    rig = poise.load(samples.path("humanoid.bvh"))
+    poise.plant_feet(rig.clips[0], poise.Terrain.slope(8), rig=rig, legs=legs)
+    columns = problems[0].columns
+    assert columns.max() == problems[0].free.shape[1] - 1
+    assert [row[1:] for row in columns.tolist()] == [list(range(1 + 5 * leg, 6 + 5 * leg)) for leg in range(len(legs))]

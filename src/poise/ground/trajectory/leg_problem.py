@@ -166,7 +166,7 @@ class LegProblem:
     @property
     def columns(self) -> Ints:
         """(L, 6) unknowns of each leg: the pelvis and its own."""
-        own = self.free.shape[1] // self.longest.shape[1]
+        own = (self.free.shape[1] - 1) // self.longest.shape[1]
         return np.array([[0, *range(1 + own * j, 1 + own * (j + 1))] for j in range(self.longest.shape[1])])
 
     def apply(self, values: Floats) -> tuple[Floats, Floats, Floats]:
