@@ -58,6 +58,11 @@ OUTWARD_WEIGHT = 3.0  # of that, beside the usual side
 # counts fully, beyond 30 not at all. A folded limb's chord may rotate more, in the ratio of the limb's length to it.
 FULL_SIDE_ROTATION, NO_SIDE_ROTATION = 2.0 * math.sin(math.radians(5.0)), 2.0 * math.sin(math.radians(15.0))
 
+# Lengths an elbow goes about the chord for a length that the hand goes from its start: a hand at a metre a second is
+# followed by 3 mm a frame, which benchmarks/natural_paths.py allows. Shares of the limb's length, of the hand's way: up
+# to the first this limit counts fully, beyond the second not at all.
+MAX_ELBOW_RATIO, FULL_LIMIT_SHARE, NO_LIMIT_SHARE = 0.2, 0.1, 0.3
+
 # Most sweeps over all legs; a leg is in reach if its excess is below this share of its reach.
 MAX_PROJECTION_SWEEPS, PROJECTION_TOLERANCE = 60, 1e-4
 LEAN_STEPS = 32  # steps tried from standing to the deepest crouch
@@ -106,6 +111,22 @@ def parallel_transport(a, b, v):
 
 
 @device_function
+def find_bulge(maps, map_indices, limb_length):
+    """Return a limb's current chord, its length, and the middle joint's offset from it.
+
+    The chord is a unit vector; its length is 0 where it has no direction.
+    """
+    first_position = read_origin(maps, map_indices[FIRST_JOINT_MAP])
+    chord = sub(read_origin(maps, map_indices[TIP_MAP]), first_position)
+    chord_length = norm(chord)
+    if not chord_length > MIN_LENGTH_SHARE * limb_length:
+        return chord, 0.0, Vec(0.0, 0.0, 0.0)
+    chord = scale(chord, 1.0 / chord_length)
+    middle = sub(read_origin(maps, map_indices[MIDDLE_JOINT_MAP]), first_position)
+    return chord, chord_length, perpendicular_part(middle, chord)
+
+
+@device_function
 def find_current_side(maps, map_indices, chord, new_chord_length, limb_length, rest_bulge):
     """Return the current bend side and its weight. The side is perpendicular to the new chord, the weight 0 to 1.
 
@@ -113,13 +134,9 @@ def find_current_side(maps, map_indices, chord, new_chord_length, limb_length, r
 
     rest_bulge  the middle joint's distance from the chord in the rig's own rest pose; it is no choice of a side
     """
-    first_position = read_origin(maps, map_indices[FIRST_JOINT_MAP])
-    old_chord = sub(read_origin(maps, map_indices[TIP_MAP]), first_position)
-    chord_length = norm(old_chord)
-    if not chord_length > MIN_LENGTH_SHARE * limb_length:
+    old_chord, chord_length, bulge_vector = find_bulge(maps, map_indices, limb_length)
+    if not chord_length > 0.0:
         return Vec(0.0, 0.0, 0.0), 0.0
-    old_chord = scale(old_chord, 1.0 / chord_length)
-    bulge_vector = perpendicular_part(sub(read_origin(maps, map_indices[MIDDLE_JOINT_MAP]), first_position), old_chord)
     bulge = norm(bulge_vector)
     rotation = norm(sub(chord, old_chord)) * min(max(chord_length, new_chord_length) / limb_length, 1.0)
     side_weight = smoothstep_between(
@@ -132,6 +149,40 @@ def find_current_side(maps, map_indices, chord, new_chord_length, limb_length, r
     if not side_length > MIN_LENGTH_SHARE:
         return Vec(0.0, 0.0, 0.0), 0.0
     return scale(side, 1.0 / side_length), side_weight * min(side_length, 1.0)
+
+
+@device_function
+def limit_side_turn(side, maps, map_indices, natural_bend, target, chord, distance):
+    """Limit the turn of a bend side to what the tip's way allows.
+
+    The side may turn from where the middle joint is at the start, by `MAX_ELBOW_RATIO` of the tip's way on its circle.
+    Along a path, each pose from the one before, a limb then passes to another side in many small steps.
+
+    side             unit vector, perpendicular to the chord
+    chord, distance  unit vector from the limb's first joint to its target, and their distance
+    """
+    limb_length, upper_length = natural_bend[layout.NATURAL_BEND_LENGTH], natural_bend[layout.NATURAL_BEND_UPPER_LENGTH]
+    elbow_along_chord = 0.5 * (distance + (2.0 * upper_length - limb_length) * limb_length / distance)
+    elbow_radius2 = upper_length * upper_length - elbow_along_chord * elbow_along_chord
+    way = norm(sub(target, read_origin(maps, map_indices[TIP_MAP])))
+    _, old_distance, bulge_vector = find_bulge(maps, map_indices, limb_length)
+    bulge = norm(bulge_vector) - natural_bend[layout.NATURAL_BEND_REST_BULGE]
+    weight = smoothstep_between(bulge / limb_length, MIN_BULGE_SHARE, FULL_BULGE_SHARE) * smoothstep_between(
+        way / limb_length, NO_LIMIT_SHARE, FULL_LIMIT_SHARE
+    )
+    current_side = perpendicular_part(bulge_vector, chord)
+    size = norm(current_side)
+    if not (weight > 0.0 and elbow_radius2 > 0.0 and old_distance > 0.0 and size > MIN_LENGTH_SHARE * limb_length):
+        return side
+    current_side = scale(current_side, 1.0 / size)
+    across = cross(chord, current_side)
+    angle = math.atan2(dot(side, across), dot(side, current_side))
+    allowed = MAX_ELBOW_RATIO * way / math.sqrt(elbow_radius2)
+    excess = abs(angle) - allowed
+    if not excess > 0.0:
+        return side
+    angle = math.copysign(allowed + (1.0 - weight) * excess, angle)
+    return add(scale(current_side, math.cos(angle)), scale(across, math.sin(angle)))
 
 
 @device_function
@@ -243,6 +294,10 @@ def compute_poles(maps, map_indices, natural_bend, targets, capsules, floors, po
             side, first_position, targets[k], chord, chord_length, upper_length, limb_length, radius,
             capsules[k if capsules.shape[0] > 1 else 0], floors[k if floors.shape[0] > 1 else 0],
         )  # fmt: skip
+        if capsules.shape[1] > 0:  # knees follow the ground at once
+            side = limit_side_turn(
+                side, pose_maps, map_indices, natural_bend, read_vec_at(targets[k], 0), chord, chord_length
+            )
         pole = add(add(first_position, scale(chord_vector, 0.5)), scale(side, limb_length))
         poles[k, 0], poles[k, 1], poles[k, 2] = pole.x, pole.y, pole.z
 

@@ -68,18 +68,15 @@ def remove_jumps(result: Result, solver: solvers.Solver, times: Floats) -> Measu
 
 
 def _remove_natural_jumps(clip: ClipProblem, first: MeasuredAnswer) -> MeasuredAnswer:
-    """Spread the jumps of natural poses, and sweep where fast ones remain.
-
-    A limb may be on the other side for a part of the clip; then the way back is too long, and it stays here.
-    """
+    """Spread the jumps of natural poses. Where fast ones remain, solve from neighbouring frames first."""
     if not measure_jumps(clip, first.answer.q).any():
         return first
     spread = spread_jumps(clip, first)
     speed = _measure_speed(clip, spread)
     if speed <= MAX_SPREAD_SPEED:
         return spread
-    swept = _sweep_both_ways(clip._replace(solver=get_final_solver(clip.solver)), first)  # stages know one side only
-    return swept if _measure_speed(clip, swept) < MAX_REMAINING_SHARE * speed else spread
+    swept = spread_jumps(clip, _sweep_both_ways(clip, first))
+    return swept if _measure_speed(clip, swept) < speed else spread
 
 
 def _sweep_both_ways(clip: ClipProblem, measured: MeasuredAnswer) -> MeasuredAnswer:

@@ -46,7 +46,6 @@ from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.interface import Request, get_final_solver, replace_final_solver
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.floor import FloorTerrain
-from poise.solvers.natural.natural import Natural
 from poise.solving.arguments import check_arguments, find_plain_shape, parse_targets, read_plain_row
 from poise.solving.diagnosis import can_start, clamp_to_limits
 from poise.solving.result import Result
@@ -528,16 +527,11 @@ def choose_tracking_solver(
     solver: str | solvers.Solver, start: Pose, goals: tuple[Goal, ...], *, free_root: bool = False,
     natural: bool | None = None, floor: Any = None,
 ) -> solvers.Solver:  # fmt: skip
-    """Choose the solver of a tracker. A solver given by name is tuned to stay near its start pose.
-
-    Natural poses then leave forearms in the body: an elbow that clears it may leap from one way round to the other.
-    """
+    """Choose the solver of a tracker. A solver given by name is tuned to stay near its start pose."""
     chosen_solver: Any = choose_solver(solver, start, goals, free_root=free_root, natural=natural, floor=floor)
     if not isinstance(solver, str):
         return chosen_solver
     from_first = any(getattr(goal, "pull", 1.0) < 1.0 for goal in goals)
-    if isinstance(chosen_solver, Natural):
-        chosen_solver = dataclasses.replace(chosen_solver, obstacles=chosen_solver.obstacles._replace(has_body=False))
     return replace_final_solver(chosen_solver, _tune(get_final_solver(chosen_solver), from_first=from_first))
 
 
