@@ -184,3 +184,44 @@ class TestOtherRigs:
 def test_it_is_true_or_false():
     with pytest.raises(InputError, match="continuous"):
         poise.bake(loaded(), Position("LeftHand", BEYOND[0]), continuous="yes")
+
+
+class TestPathsAroundTheBody:
+    """A hand goes round the body, and behind the back and on. Each pose is solved from the one before."""
+
+    WAVES = np.linspace(0.0, 2.0 * np.pi, 180)
+    AROUND = np.stack([0.2 + 0.75 * np.cos(WAVES), 0.0 * WAVES, 0.1 + 0.75 * np.sin(WAVES)], axis=-1)
+    BEHIND = np.stack([-0.3 + 0.55 * np.cos(WAVES), 0.0 * WAVES - 0.2, -0.3 + 0.15 * np.sin(WAVES)], axis=-1)
+
+    @staticmethod
+    def list_places(steps):
+        """Places of the left hand from steps out, up and ahead, in lengths of the arm."""
+        rest = figure().rest
+        shoulder, elbow, hand = (rest.world[f"Left{part}"].positions for part in ("Arm", "ForeArm", "Hand"))
+        arm = float(np.linalg.norm(elbow - shoulder) + np.linalg.norm(hand - elbow))
+        return shoulder + arm * steps
+
+    @pytest.mark.parametrize("steps", [AROUND, BEHIND], ids=["around", "behind"])
+    @pytest.mark.parametrize("how", ["solve", "Tracker", "bake"])
+    def test_the_elbow_does_not_leap(self, how, steps):
+        rest, places = figure().rest, self.list_places(steps)
+        if how == "Tracker":
+            tracker = poise.Tracker(rest, Position("LeftHand", places[0]))
+            q = [tracker(place, dt=1.0 / 60.0).pose.q for place in places]
+        elif how == "bake":
+            still = poise.Clip.at_rate(poise.Pose(rest.skeleton, np.tile(rest.q, (len(places), 1))), 60.0, "still")
+            q = poise.bake(still, Position("LeftHand", places)).poses.q
+        else:
+            pose, q = rest, []
+            for place in places:
+                pose = poise.solve(pose, Position("LeftHand", place)).pose
+                q.append(pose.q)
+        world = poise.Pose(rest.skeleton, np.array(q)).world
+        assert np.abs(world["LeftHand"].positions - places).max() < 2e-3
+        change = np.linalg.norm(np.diff(world["LeftForeArm"].positions, 2, axis=0), axis=-1)
+        assert change[3:].max() < 0.010  # [m] a frame; elbows that leap go 0.1 to 0.4
+
+
+@cache
+def figure():
+    return poise.load(samples.path("humanoid.glb"))
