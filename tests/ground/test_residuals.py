@@ -157,3 +157,12 @@ class TestGround:
         np.testing.assert_allclose(ground, [0.0, 0.2, 0.2])
         assert tilts[0, 0] == 0.0
         assert (tilts[1:, 0] == 3.0).all()  # as steep as any ground counts
+
+
+@pytest.mark.parametrize("legs", [1, 2, 4])
+def test_each_leg_has_the_pelvis_and_unknowns_of_its_own(legs):
+    problem, _ = make_try(0)
+    unknowns = 1 + (UNKNOWNS - 1) * legs
+    some = dataclasses.replace(problem, free=np.ones((FRAMES, unknowns), dtype=bool), longest=np.ones((FRAMES, legs)))
+    assert (some.columns[:, 0] == 0).all()
+    assert some.columns[:, 1:].ravel().tolist() == list(range(1, unknowns))
