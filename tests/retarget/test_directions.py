@@ -78,8 +78,11 @@ def test_other_rest_poses_give_the_same_motion(data, name, target):
     assert np.abs(positions[0] - positions[1]).max() < 1e-6 * height
 
 
-@pytest.mark.parametrize(("name", "limb_bound", "trunk_bound"), [("rolled", 1e-4, 0.5), ("line", 0.5, 7.0)])
-def test_rests_that_show_no_roll_or_no_body(data, name, limb_bound, trunk_bound):
+# Nothing in the file with bones along a line tells how the spine is bent when upright: here it leans by 15 degrees.
+@pytest.mark.parametrize(
+    ("name", "limb_bound", "trunk_bound", "spine_bound"), [("rolled", 1e-4, 0.5, 0.5), ("line", 0.5, 4.0, 16.0)]
+)
+def test_rests_that_show_no_roll_or_no_body(data, name, limb_bound, trunk_bound, spine_bound):
     rig = poise.load(data / "glb/cryptovoxels.vrm")
     first, second = (
         poise.retarget(
@@ -90,7 +93,8 @@ def test_rests_that_show_no_roll_or_no_body(data, name, limb_bound, trunk_bound)
     turns = measure_turns(first.poses.world.rotations, second.poses.world.rotations).max(axis=0)
     by_role = {row.role: turns[rig.skeleton.index(row.target)] for row in first.match.joints if row.target}
     assert max(by_role[role] for role, _ in LIMBS) < limb_bound
-    assert max(by_role[role] for role in ("hips", "spine", "chest")) < trunk_bound
+    assert max(by_role[role] for role in ("hips", "chest")) < trunk_bound
+    assert by_role["spine"] < spine_bound
     assert max(by_role[f"{side}{part}"] for side in ("left", "right") for part in ("Foot", "Toes")) < 2.0
 
 

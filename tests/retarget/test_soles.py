@@ -14,7 +14,7 @@ from poise.ground.figure.motion import motion_of, rest_motion
 from poise.maths import rotations
 from poise.retargeting.body import measure_body
 from poise.retargeting.hand_contact import compute_touch_weights
-from poise.retargeting.paired_soles import pair_soles
+from poise.retargeting.paired_soles import find_foot_pair
 from tests.retarget.characters import build_character, build_rig
 
 
@@ -40,17 +40,17 @@ def test_a_foot_measured_on_its_toes_has_the_sole_of_the_other_foot(side, degree
     motion = stand_on_toes(rig, side, degrees)
     measured, wanted = find_soles(motion), find_soles(rest_motion(motion.figure))
     assert np.ptp(np.linalg.norm(measured.normals, axis=-1)) > 0.05
-    paired, notes = pair_soles(motion, measured)
+    pair = find_foot_pair(motion, measured)
+    paired = pair.pair_soles(measured)
     for name in ("heel", "ball", "tip"):
         assert np.abs(getattr(paired, name) - getattr(wanted, name)).max() < 1e-9, name
-    assert notes == (f"the {side.lower()} foot never stands flat: its sole is taken to be that of the other foot",)
+    assert pair.note == f"the {side.lower()} foot never stands flat: its sole is taken to be that of the other foot"
 
 
 def test_soles_that_are_alike_stay():
     rig = build_rig(build_character([1.0] * 12))
     motion = rest_motion(figure_of(rig.rest, rig=rig))
-    soles = find_soles(motion)
-    assert pair_soles(motion, soles) == (soles, ())
+    assert find_foot_pair(motion, find_soles(motion)) is None
 
 
 @pytest.mark.parametrize("name", ["mixamo_human_makehuman.glb", "cryptovoxels.vrm", "knight_kaykit.glb"])

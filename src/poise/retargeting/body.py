@@ -158,7 +158,7 @@ def _list_rolled_joints(
     if len(neck.rows) > 1:
         name = f"joint {neck.rows[-1]}"
         frame = segments[name].row_frame
-        joints[name] = RolledJoint(neck.rows[-1], frame, (carrier, carrier), 0.0, bones[name], is_head=True)
+        joints[name] = RolledJoint(neck.rows[-1], frame, (carrier, carrier), 0.0, bones[name])
     for role in (f"{side}Shoulder" for side in SIDES if f"{side}Shoulder" in rows):
         joints[role] = RolledJoint(rows[role], segments[role].row_frame, (carrier, carrier), 0.0, bones[role])
     return joints

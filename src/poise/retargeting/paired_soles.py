@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from poise.ground.contact.soles import Soles
@@ -9,6 +12,7 @@ from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, TOES, Motion
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise, remove_component
+from poise.model.roles import Leg
 from poise.model.roles.bone_names import SIDES
 
 # [m] ankles of one figure are as high over both soles, to within this: a higher one is that of a foot on its toes
@@ -17,35 +21,62 @@ _MAX_UNLIKE_M = 0.05
 _MIN_BONE_M = 0.005
 
 
-def pair_soles(motion: Motion, soles: Soles) -> tuple[Soles, tuple[str, ...]]:
-    """Replace the sole of a foot on its toes. Also return a note.
+class FootPair(NamedTuple):
+    """A foot measured on its toes, and the other foot.
+
+    flat, raised  their columns among the legs
+    turns         (2, 3, 3) from the joint of the flat foot to that of the raised one, and from toes to toes
+    note          what is assumed
+    """
+
+    flat: int
+    raised: int
+    turns: Floats
+    note: str
+
+    def pair_soles(self, soles: Soles) -> Soles:
+        """Give the raised foot the sole of the flat one."""
+        points = [np.array(each) for each in (soles.heel, soles.ball, soles.tip)]
+        for each, turn in zip(points, self.turns[[0, 0, 1]], strict=True):
+            each[self.raised] = turn @ each[self.flat]
+        return Soles(*points)
+
+    def pair_axes(self, axes: Mapping[str, Floats], legs: Sequence[Leg]) -> dict[str, Floats]:
+        """Give the raised foot and toes the axes of the flat ones.
+
+        axes  (3, 3) by joint
+        """
+        flat, raised = legs[self.flat], legs[self.raised]
+        joints = ((flat.foot, raised.foot), (flat.toes, raised.toes))
+        paired = {name: frame for name, frame in axes.items() if name not in (raised.foot, raised.toes)}
+        for (first, second), turn in zip(joints, self.turns, strict=True):
+            if first in axes and first is not None and second is not None:
+                paired[second] = turn @ axes[first]
+        return paired
+
+
+def find_foot_pair(motion: Motion, soles: Soles) -> FootPair | None:
+    """Find a foot measured on its toes. None where there is none.
 
     Both feet of a figure are taken as alike. Where one ankle is much higher over its sole than the other, that sole was
-    measured on tiptoe: it gets heel, ball and tip of the other foot, seen from the side.
+    measured on tiptoe: it is to get heel, ball and tip of the other foot, seen from the side.
     """
     sides = [leg.side for leg in motion.figure.legs]
-    if sorted(sides) != sorted(SIDES):
-        return soles, ()
     heights = np.linalg.norm(soles.normals, axis=-1)
-    if np.ptp(heights) <= _MAX_UNLIKE_M or not soles.lengths.all():
-        return soles, ()
+    is_pair = sorted(sides) == sorted(SIDES) and bool(soles.lengths.all() and motion.bends.all())
+    if not is_pair or np.ptp(heights) <= _MAX_UNLIKE_M:
+        return None
     flat, raised = int(heights.argmin()), int(heights.argmax())
-    if not motion.bends.all():
-        return soles, ()
     flat_axes, raised_axes = (_find_axes(motion, soles, leg) for leg in (flat, raised))
-    ankle_turn, toe_turn = raised_axes @ np.swapaxes(flat_axes, -1, -2)
-    heel, ball, tip = soles.heel.copy(), soles.ball.copy(), soles.tip.copy()
-    heel[raised], ball[raised], tip[raised] = (
-        ankle_turn @ soles.heel[flat], ankle_turn @ soles.ball[flat], toe_turn @ soles.tip[flat]
-    )  # fmt: skip
     note = f"the {sides[raised]} foot never stands flat: its sole is taken to be that of the other foot"
-    return Soles(heel, ball, tip), (note,)
+    return FootPair(flat, raised, raised_axes @ np.swapaxes(flat_axes, -1, -2), note)
 
 
 def _find_axes(motion: Motion, soles: Soles, leg: int) -> Floats:
     """Find the axes (2, 3, 3) of one foot and its toes.
 
-    They are in the joints of both. They are along the bone, to the figure's left, and their product. Toes without an end go by the foot's bone.
+    In each joint they are along the bone, to the figure's left, and their product. Toes without an end go by the foot's
+    bone.
     """
     places, turns = motion.places[:, leg], motion.turns[:, leg]
     left = np.cross(soles.normals[leg], soles.ball[leg] - soles.heel[leg])

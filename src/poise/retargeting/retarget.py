@@ -46,6 +46,7 @@ from poise.retargeting.root_path import (
     measure_standing,
     move_hips,
     select_soles,
+    shows_soles_at_rest,
     turn_positions,
     turn_z_up,
 )
@@ -253,7 +254,7 @@ def _retarget_clip(
         _declare_legs(one, pairs.list_joints(of_target=is_target)) for one, is_target in ((rig, False), (target, True))
     )
     ground, sources = analyse_ground(clip, rig), pairs.list_joints(of_target=False)
-    flat_feet = select_flat_feet(ground.measure_flat_feet(), sources)
+    flat_feet = {} if shows_soles_at_rest(rig) else select_flat_feet(ground.measure_flat_feet(), sources)
     body = measure_body(rig.skeleton, sources, [rest], front=front, flat_feet=flat_feet)
     is_same = is_same_tree(clip.skeleton, target.skeleton) and pairs.list_joints(of_target=True) == sources
     target_body = body if is_same else _measure_target(target, pairs)
@@ -300,10 +301,13 @@ def _declare_legs(rig: Rig, joints: Mapping[str, str]) -> Rig:
 
 
 def _measure_target(target: Rig, pairs: Match) -> Body:
-    """Measure the target. Its own clips show how elbows and knees bend; without a mesh also how feet stand."""
+    """Measure the target.
+
+    Its own clips show how elbows and knees bend; without a mesh that stands at rest also how feet stand.
+    """
     joints, clips = pairs.list_joints(of_target=True), [clip for clip in target.clips if len(clip)]
     flat_feet: dict[str, Floats] = {}
-    if clips and not target.skins:
+    if clips and not shows_soles_at_rest(target):
         flat_feet = select_flat_feet(analyse_ground(clips[0], target).measure_flat_feet(), joints)
     return measure_body(target.skeleton, joints, clips, flat_feet=flat_feet)
 

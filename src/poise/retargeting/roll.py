@@ -11,8 +11,8 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 
-# [rad] a head that is turned by more on average was not at zero at rest
-_MAX_MEAN_HEAD_TURN_RAD = float(np.radians(45.0))
+# [rad] a joint that is rolled by more on average was not at zero at rest
+_MAX_MEAN_ROLL_RAD = float(np.radians(45.0))
 # frames without which a clip shows no mean
 _MIN_FRAMES = 5
 # frames of all clips that are measured
@@ -26,7 +26,6 @@ class RolledJoint(NamedTuple):
     ends           row and frame of both ends of the trunk or neck; of a collar bone twice the joint that carries it
     fraction       where the joint is between them, 0 to 1
     bone           (3,) direction of its bone in axes ahead, left, up
-    is_head        whether it is the head: it may look aside for a while
     """
 
     row: int
@@ -34,29 +33,40 @@ class RolledJoint(NamedTuple):
     ends: tuple[tuple[int, Floats], tuple[int, Floats]]
     fraction: float
     bone: Floats
-    is_head: bool = False
 
 
 def correct_rolls(joints: Mapping[str, RolledJoint], clips: Sequence[Clip]) -> dict[str, Floats]:
-    """Remove the mean roll of joints from their axes.
+    """Remove the mean roll of joints from their axes (4,).
 
-    The axes (4,) returned do not roll from the neighbours, on average over the clips.
+    They stay as at rest unless one of them is rolled far from its neighbours on average over the clips: a rest pose
+    whose bones are rolled shows none of them, and neither does the head look where the body does. The last joint, such
+    as the head, is corrected first, as those below it go by its axes.
     """
+    frames = {name: joint.frame for name, joint in joints.items()}
     total = sum(len(clip) for clip in clips)
     if total < _MIN_FRAMES:
-        return {name: joint.frame for name, joint in joints.items()}
+        return frames
     stride = max(1, -(-total // _MAX_MEASURED_FRAMES))
     turns = np.concatenate([clip.poses[::stride].world.rotations for clip in clips if len(clip)])
-    return {name: _correct_roll(joint, turns) for name, joint in joints.items()}
+    rolls = {name: _measure_roll(joint, turns, {}) for name, joint in joints.items()}
+    if not any(abs(roll) > _MAX_MEAN_ROLL_RAD for roll in rolls.values()):
+        return frames
+    corrected: dict[int, Floats] = {}
+    for name, joint in reversed(list(joints.items())):
+        roll = _measure_roll(joint, turns, corrected)
+        frames[name] = rotations.multiply(joint.frame, rotations.about(joint.bone, -roll))
+        corrected[joint.row] = frames[name]
+    return frames
 
 
-def _correct_roll(joint: RolledJoint, turns: Floats) -> Floats:
-    """Correct the axes (4,) of one joint. `turns` (F, n, 4) are world rotations."""
-    lower, upper = (rotations.multiply(turns[:, row], frame) for row, frame in joint.ends)
+def _measure_roll(joint: RolledJoint, turns: Floats, corrected: Mapping[int, Floats]) -> float:
+    """Measure the mean roll of one joint from its neighbours [rad].
+
+    turns      (F, n, 4) world rotations
+    corrected  axes (4,) of joints that count in place of those at rest
+    """
+    lower, upper = (rotations.multiply(turns[:, row], corrected.get(row, frame)) for row, frame in joint.ends)
     base = rotations.slerp(lower, upper, np.full(len(turns), joint.fraction))
     between = rotations.multiply(rotations.inverse(base), rotations.multiply(turns[:, joint.row], joint.frame))
     angles = rotations.twist_angle(between, joint.bone)
-    mean = float(np.arctan2(np.sin(angles).mean(), np.cos(angles).mean()))
-    if joint.is_head and abs(mean) <= _MAX_MEAN_HEAD_TURN_RAD:
-        return joint.frame
-    return rotations.multiply(joint.frame, rotations.about(joint.bone, -mean))
+    return float(np.arctan2(np.sin(angles).mean(), np.cos(angles).mean()))

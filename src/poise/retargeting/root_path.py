@@ -25,7 +25,7 @@ from poise.model.rig import Rig
 from poise.model.skeleton import Kind
 from poise.retargeting.body import Body
 from poise.retargeting.flat_feet import measure_flat_feet
-from poise.retargeting.paired_soles import pair_soles
+from poise.retargeting.paired_soles import FootPair, find_foot_pair
 
 RootMotion = Literal["travel", "in_place", "keep"]
 
@@ -68,12 +68,17 @@ class ClipGround(NamedTuple):
 
     analysis  soles, contacts and other supports; None where the legs are unknown
     note      why they are
-    notes     what was assumed about its feet
+    pair      a foot that never stands flat, and the other one
     """
 
     analysis: ClipAnalysis | None
     note: str = ""
-    notes: tuple[str, ...] = ()
+    pair: FootPair | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed about feet."""
+        return () if self.pair is None else (self.pair.note,)
 
     @property
     def contacts(self) -> Contacts | None:
@@ -89,7 +94,8 @@ class ClipGround(NamedTuple):
         """Measure the axes of flat feet by joint."""
         if self.analysis is None or self.motion is None or self.contacts is None:
             return {}
-        return measure_flat_feet(self.motion, self.analysis.soles, self.contacts)
+        axes = measure_flat_feet(self.motion, self.analysis.soles, self.contacts)
+        return axes if self.pair is None else self.pair.pair_axes(axes, self.motion.figure.legs)
 
 
 def analyse_ground(clip: Clip, rig: Rig) -> ClipGround:
@@ -97,10 +103,10 @@ def analyse_ground(clip: Clip, rig: Rig) -> ClipGround:
     try:
         figure = figure_of(clip, rig=rig)
         analysis = analyse_clip(clip, figure, None, None, "keep")
-        soles, notes = pair_soles(analysis.motion, analysis.soles)
-        if notes:
-            analysis = analyse_clip(clip, figure, None, soles, "keep")
-        return ClipGround(with_bearing(clip, analysis), notes=notes)
+        pair = find_foot_pair(analysis.motion, analysis.soles)
+        if pair is not None:
+            analysis = analyse_clip(clip, figure, None, pair.pair_soles(analysis.soles), "keep")
+        return ClipGround(with_bearing(clip, analysis), pair=pair)
     except PoiseError as error:
         return ClipGround(None, f"contacts of the source are unknown: {error}")
 
@@ -163,6 +169,14 @@ def select_soles(soles: Soles, columns: Sequence[int]) -> Soles:
 
 def _find_own_clip(rig: Rig) -> Clip | None:
     return next((clip for clip in rig.clips if len(clip)), None)
+
+
+def shows_soles_at_rest(rig: Rig) -> bool:
+    """Return whether a rig has a mesh and stands at rest."""
+    try:
+        return bool(rig.skins) and _stands_at_rest(figure_of(rig.rest, rig=rig))
+    except PoiseError:
+        return False
 
 
 def _stands_at_rest(figure: Figure) -> bool:

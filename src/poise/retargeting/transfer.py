@@ -68,11 +68,11 @@ def plan_rotations(source: Body, target: Body, match: Match) -> RotationPlan:
     turns = {target.rows[joint.role]: joint.turn for joint in match.joints if joint.is_used}
     skipped = {target.skeleton.index(joint.target) for joint in match.joints if joint.target and joint.skip}
     for chain, source_chain in ((target.spine, source.spine), (target.neck, source.neck)):
-        for index, row in enumerate(chain.rows if source_chain.rows else ()):
+        places = _find_places(chain, source_chain, (target, source), match) if source_chain.rows else []
+        for row, place in zip(chain.rows, places, strict=False):
             if row in rows or row in skipped or not _can_turn(target.skeleton, row):
                 continue
             turn = rotations.about(_UP, np.radians(turns.get(row, 0.0)))
-            place = _find_place(chain, index, source_chain)
             lower, upper = int(np.floor(place)), int(np.ceil(place))
             rights = [
                 _join_frames(_get_frame(source, source_chain.rows[end]), turn, _get_frame(target, row))
@@ -116,19 +116,28 @@ def _can_turn(skeleton: Skeleton, row: int) -> bool:
     return bool(skeleton.kinds[row] in (Kind.BALL, Kind.FREE))
 
 
-def _find_place(chain: JointChain, index: int, source_chain: JointChain) -> float:
-    """Find the place of a joint in the source's chain.
+def _find_places(chain: JointChain, source_chain: JointChain, bodies: tuple[Body, Body], match: Match) -> list[float]:
+    """Find the places of a chain's joints in the source's chain.
 
     1.5 is halfway between its joints 1 and 2.
 
-    Chains of as many joints are paired joint by joint, others by their lengths.
+    Chains of as many joints are paired joint by joint. In others the ends are paired, and joints of the same role if
+    both rest poses show how these stand; the joints between them go by their lengths.
     """
     last = len(source_chain.rows) - 1
     if len(chain.rows) == len(source_chain.rows):
-        return float(index)
-    if index in (0, len(chain.rows) - 1):
-        return 0.0 if index == 0 else float(last)
-    return float(np.interp(chain.fractions[index], source_chain.fractions, np.arange(last + 1.0)))
+        return [float(index) for index in range(last + 1)]
+    pairs = {0: 0} if len(chain.rows) == 1 else {0: 0, len(chain.rows) - 1: last}
+    roles = [joint.role for joint in match.joints if joint.is_used and joint.role in _TRUNK_PARTS]
+    for own, other in ([body.rows[role] for body in bodies] for role in roles):
+        if own in chain.rows[1:-1] and other in source_chain.rows[1:-1] and all(b.reference.is_rest for b in bodies):
+            pairs[chain.rows.index(own)] = source_chain.rows.index(other)
+    known = sorted(pairs)
+    places = np.interp(
+        chain.fractions, chain.fractions[known], [source_chain.fractions[pairs[index]] for index in known]
+    )
+    between = np.interp(places, source_chain.fractions, np.arange(last + 1.0))
+    return [float(pairs[index]) if index in pairs else place for index, place in enumerate(between.tolist())]
 
 
 def _get_frame(body: Body, row: int) -> Floats:
