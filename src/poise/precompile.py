@@ -15,12 +15,15 @@ from poise.ground.grounder import Grounder
 from poise.ground.plant import plant_feet
 from poise.ground.terrain.terrain import Terrain
 from poise.io.registry import load
+from poise.kernels.clip_least_squares import DIRECTION
 from poise.kernels.entries import ENTRIES, Backend, can_compile, has_code_of_all, suppress_progress
 from poise.model.limits import Range, SwingTwist
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Orientation, Pin, Place, Position
+from poise.retargeting.robot_solve import NO_PAIRS, Motion, Tasks, solve_motion
+from poise.retargeting.robot_tree import build_tree
 from poise.solving.solve import prepare, solve
 
 WarmupStep: TypeAlias = tuple[str, Callable[[], Any]]
@@ -225,6 +228,18 @@ def _compile_live_feet() -> None:
     Grounder(_load_humanoid(), Terrain.flat())(_load_humanoid(), 0.0)
 
 
+def _compile_robot_clip() -> None:
+    """Solve a clip of two frames for a robot of one hinge."""
+    skeleton = Skeleton.build(["base", "arm"], [-1, 0], [Kind.FREE, Kind.HINGE], axes=[(0, 0, 0), (0, 0, 1)])
+    tree, frames = build_tree(skeleton), 2
+    tasks = Tasks(
+        np.array([DIRECTION]), np.array([1]), np.array([[1.0, 0.0, 0.0]]), np.full((frames, 1, 9), 0.5),
+        np.ones((frames, 1)),
+    )  # fmt: skip
+    start = Motion(np.zeros((frames, 3)), np.tile(np.eye(3), (frames, 1, 1)), np.zeros((frames, 1)))
+    solve_motion(tree, tasks, NO_PAIRS, start, 1.0, np.array([np.inf]))
+
+
 def _build_hinged_pose(skeleton: Skeleton) -> Pose:
     """Build a character pose with a hinge knee."""
     hinged_skeleton = skeleton.with_limits({"LeftLeg": Range.degrees(0, 150, axis=(1, 0, 0))})
@@ -253,4 +268,5 @@ _WARMUP_STEPS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
     ("Jacobian methods", "methods", _compile_jacobian_methods),
     ("feet of clips", "feet", _compile_feet),
     ("feet, live", "feet", _compile_live_feet),
+    ("clips of robots", "feet", _compile_robot_clip),
 )

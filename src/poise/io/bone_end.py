@@ -147,13 +147,14 @@ def read_link_shapes(skeleton: Skeleton, source: UrdfDocument, row: int, path: P
     visuals = parse_visuals(path, source.data)
     link = str(skeleton.source_ids[0]) if row == 0 else visuals.link_by_joint.get(skeleton.names[row], "")
     try:
-        shapes = [_build_shape(visual) for visual in visuals.visuals_by_link.get(link, [])]
+        shapes = [build_link_shape(visual) for visual in visuals.visuals_by_link.get(link, [])]
     except ValueError as error:
         raise FileError(path, f"the visual shapes of link {quote_excerpt(link)} cannot be read: {error}") from error
     return [shape for shape in shapes if shape is not None]
 
 
-def _build_shape(visual: Visual) -> LinkShape | None:
+def build_link_shape(visual: Visual) -> LinkShape | None:
+    """Build the shape of an element. None for a mesh; ValueError for bad numbers."""
     roll, pitch, yaw = _read_numbers(visual.origin, "rpy", 3, "0 0 0")
     axes = rotations.as_matrix(euler.to_quaternion([yaw, pitch, roll], "ZYX"))
     centre, zero_vector = np.array(_read_numbers(visual.origin, "xyz", 3, "0 0 0")), np.zeros(3)

@@ -414,15 +414,17 @@ class RobotVisuals:
     link_by_joint: dict[str, str]
 
 
-def parse_visuals(path: Path, data: bytes) -> RobotVisuals:
-    """Parse the visual elements of a URDF file. FileError as in `parse_robot`."""
-    reader = parse_with(_VisualReader, path, data)
+def parse_visuals(path: Path, data: bytes, tag: str = "visual") -> RobotVisuals:
+    """Parse the visual elements of a URDF file, or its collision elements. FileError as in `parse_robot`."""
+    reader = parse_with(_CollisionReader if tag == "collision" else _VisualReader, path, data)
     children = {joint.name: joint.child for joint in reader.robot.joints.values()}
     return RobotVisuals(reader.visuals, reader.materials, children)
 
 
 class _VisualReader(UrdfHandlers):
     """URDF handlers with visual elements and the robot's materials."""
+
+    element_tag = "visual"
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -449,10 +451,10 @@ class _VisualReader(UrdfHandlers):
     def _handle_detail(self, tag: str, attributes: Attributes) -> None:
         if tag == "color" and self.material:
             self.materials[self.material] = attributes.get("rgba", "")
-        elif tag == "visual" and self.link is not None:
+        elif tag == self.element_tag and self.link is not None:
             self.visual_count += 1
             if self.visual_count > _MAX_VISUALS:
-                self._fail(f"more than {_MAX_VISUALS} visual elements")
+                self._fail(f"more than {_MAX_VISUALS} {self.element_tag} elements")
             self.visual = Visual(self.parser.CurrentLineNumber)
             self.visuals.setdefault(self.link, []).append(self.visual)
 
@@ -465,6 +467,12 @@ class _VisualReader(UrdfHandlers):
             visual.origin = attributes
         elif self.depth == _MESH_DEPTH - 1 and tag == "material":
             visual.material = attributes.get("name", "")
+
+
+class _CollisionReader(_VisualReader):
+    """URDF handlers with collision elements."""
+
+    element_tag = "collision"
 
 
 # --- URDF writer: the source bytes with changed limits replaced ------------------------------------------------------

@@ -29,6 +29,7 @@ __getattr__ = make_lazy_getattr(
     "chain_polish",
     "chain_restarts",
     "chain_targets",
+    "clip_least_squares",
     "fabrik",
     "fabrik_tree",
     "goal_errors",

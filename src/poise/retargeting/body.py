@@ -214,9 +214,13 @@ def _find_trunk(skeleton: Skeleton, rows: Mapping[str, int], points: Floats) -> 
     if not shared_all:
         raise InputError("arms and legs have no joint above them in common")
     hips = rows.get("hips", shared_all[-1])
-    if hips not in shared_all:
+    if hips in shared_all:
+        spine = shared_arms[shared_arms.index(hips) :]
+    elif all(hips in path for path in leg_paths):  # a robot whose base is its chest: hips hang below
+        path = skeleton.list_path(hips)
+        spine = [*reversed([row for row in path if row not in shared_all]), *shared_arms[len(shared_all) - 1 :]]
+    else:
         raise InputError(f"{skeleton.names[hips]!r} (hips) is not above arms and legs")
-    spine = shared_arms[shared_arms.index(hips) :]
     head_path = skeleton.list_path(rows["head"]) if "head" in rows else []
     neck = head_path[head_path.index(spine[-1]) :] if spine[-1] in head_path else []
     return _measure_chain(spine, points), _measure_chain(neck, points)

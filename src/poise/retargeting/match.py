@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -15,7 +15,6 @@ from poise.io.sidecar import quote_key
 from poise.maths.arrays import check_real
 from poise.model.anatomy.roles import Roles
 from poise.model.clip import Clip
-from poise.model.joint_tree import is_robot
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import BONES, SIDES
 from poise.model.roles.role_search import MIN_CONFIDENCE
@@ -210,7 +209,7 @@ def match(source: Rig, target: Rig, *, clip: Clip | None = None) -> Match:
     Raises
     ------
     UnsupportedError
-        For a character without known arms and legs, for animals, and for robots as targets.
+        For a character without known arms and legs, and for animals.
     """
     for name, rig in (("the source", source), ("the target", target)):
         check_type(rig, Rig, name)
@@ -231,9 +230,9 @@ def match_roles(source: Roles, target: Roles) -> Match:
 
 
 def check_target(roles: Roles) -> None:
-    """Refuse a target without known arms and legs, animals, and robots."""
+    """Refuse a target without known arms and legs, animals, and limbs that do not move."""
     check_limbs(roles, "target")
-    check_turning_joints(roles.skeleton, _list_joints(roles))
+    check_moving_limbs(roles.skeleton, _list_joints(roles))
 
 
 def check_limbs(roles: Roles, name: str) -> None:
@@ -241,7 +240,8 @@ def check_limbs(roles: Roles, name: str) -> None:
     if roles.kind in ("quadruped", "multi-legged"):
         raise UnsupportedError(f"the {name} is an animal on four legs or more: retargeting is for people")
     joints = _list_joints(roles)
-    missing = [f"{side}{part}" for side in SIDES for part in REQUIRED_PARTS if f"{side}{part}" not in joints]
+    is_robot = name == "target" and has_hinges(roles.skeleton, joints)
+    missing = [role for role in _list_required_roles(is_robot=is_robot) if role not in joints]
     if missing:
         remainder = f" and {len(missing) - 3} more" if len(missing) > 3 else ""  # noqa: PLR2004
         raise UnsupportedError(
@@ -250,17 +250,26 @@ def check_limbs(roles: Roles, name: str) -> None:
         )
 
 
-def check_turning_joints(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
-    """Refuse robots as targets. Every joint with a role must turn freely."""
-    for role, joint in joints.items():
-        kind = Kind(int(skeleton.kinds[skeleton.index(joint)]))
-        side, part = split_role(role)
-        if kind not in (Kind.BALL, Kind.FREE) and (not side or part in REQUIRED_PARTS):
-            what = "robots" if is_robot(skeleton.kinds, skeleton.parents) else "targets with such joints"
-            raise UnsupportedError(
-                f"the target's joint {joint!r} ({role}) does not turn freely: retargeting onto {what} is not supported "
-                "yet; poise.bake solves a clip for goals on any joints"
-            )
+def check_moving_limbs(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
+    """Refuse a target whose arms or legs do not move."""
+    if not has_hinges(skeleton, joints):
+        return
+    for side in SIDES:
+        for first, last in (("UpperLeg", "Foot"), ("UpperArm", "LowerArm")):
+            start, end = (skeleton.index(joints[f"{side}{part}"]) for part in (first, last))
+            path = skeleton.list_path(end)
+            if all(skeleton.kinds[row] == Kind.FIXED for row in path[path.index(start) :] if row in path):
+                raise UnsupportedError(
+                    f"no joint from {joints[f'{side}{first}']!r} to {joints[f'{side}{last}']!r} of the target moves: "
+                    "there is nothing to retarget onto"
+                )
+
+
+def has_hinges(skeleton: Skeleton, joints: Mapping[str, str]) -> bool:
+    """Return whether joints with roles of trunk and limbs turn about axes of their own, as those of robots do."""
+    parts = [(joint, *split_role(role)) for role, joint in joints.items()]
+    rows = [skeleton.index(joint) for joint, side, part in parts if not side or part in REQUIRED_PARTS]
+    return any(skeleton.kinds[row] not in (Kind.BALL, Kind.FREE) for row in rows)
 
 
 def _list_joints(roles: Roles) -> dict[str, str]:
@@ -315,15 +324,17 @@ def check_match(value: Match, source: Skeleton | None, target: Skeleton) -> Matc
             if joint and skeleton is not None and joint not in skeleton:
                 raise UnknownNameError(f"joint for {row.role}", joint, skeleton.names, plural="joints")
     named = {row.role for row in value.joints if row.source and row.target}
-    missing = [role for role in _required_roles() if role not in named]
+    is_robot = has_hinges(target, {row.role: row.target for row in value.joints if row.target})
+    missing = [role for role in _list_required_roles(is_robot=is_robot) if role not in named]
     if missing:
         raise InputError(f"a match names arms and legs of both characters, skipped or not: {missing[0]} is not paired")
-    check_turning_joints(target, {row.role: row.target for row in value.joints if row.target})
+    check_moving_limbs(target, {row.role: row.target for row in value.joints if row.target})
     for skeleton, is_target in ((source, False), (target, True)):
         if skeleton is not None:
             check_limb_order(skeleton, value.list_joints(of_target=is_target))
     return value
 
 
-def _required_roles() -> Iterable[str]:
-    return (f"{side}{part}" for side in SIDES for part in REQUIRED_PARTS)
+def _list_required_roles(*, is_robot: bool) -> list[str]:
+    """List the roles that both characters need. Forearms of robots may end without a hand."""
+    return [f"{side}{part}" for side in SIDES for part in REQUIRED_PARTS if not is_robot or part != "Hand"]

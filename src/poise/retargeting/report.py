@@ -26,6 +26,15 @@ from poise.retargeting.body import NEXT_PARTS, Body, split_role
 from poise.retargeting.hand_contact import measure_hand_distances
 from poise.retargeting.match import Match
 from poise.retargeting.report_page import MotionContents, PageTable, format_motion_page
+from poise.retargeting.robot import RobotMotion
+from poise.retargeting.robot_report import (
+    MAX_ROBOT_DEPTH_MM,
+    MAX_ROBOT_ERROR_DEG,
+    MAX_ROBOT_FLOATING_MM,
+    MAX_ROBOT_SKATE_CM_S,
+    RobotMeasures,
+    measure_robot_clip,
+)
 from poise.retargeting.transfer import is_limb
 
 # Bounds of `ok`. Arms follow the source exactly unless hands are brought together or bear on the ground; legs unless
@@ -112,6 +121,8 @@ class RetargetReport:
         Changes of step of hands and ankles.
     unmatched
         Roles that one of both characters has and the other one has not.
+    robot
+        Limits and speeds of a robot's joints; None for characters.
     worse
         What exceeds its bound, a sentence each; empty where `ok`.
     notes
@@ -139,6 +150,7 @@ class RetargetReport:
     hands: tuple[float, float] | None
     jumps: tuple[Jump, ...]
     unmatched: tuple[str, ...]
+    robot: RobotMeasures | None
     worse: tuple[str, ...]
     notes: tuple[str, ...]
     times: Floats
@@ -170,6 +182,7 @@ class RetargetReport:
             facts.append("distance of hands, off by (arm lengths): {:.3f} median, {:.3f} p95".format(*self.hands))
         jumps = ", ".join(f"{jump.role} {jump.source:.4f} -> {jump.target:.4f}" for jump in self.jumps)
         facts.append(f"change of step in limb lengths: {jumps}")
+        facts += [] if self.robot is None else str(self.robot).split("\n")
         facts += [f"without a partner: {', '.join(self.unmatched)}"] * bool(self.unmatched)
         return tuple(facts)
 
@@ -192,6 +205,7 @@ class RetargetReport:
             "step_width": None if self.step_width is None else list(self.step_width),
             "hands": None if self.hands is None else list(self.hands),
             "jumps": [jump._asdict() for jump in self.jumps], "unmatched": list(self.unmatched),
+            "robot": None if self.robot is None else self.robot.as_object(),
             "ok": self.ok, "worse": list(self.worse), "notes": list(self.notes),
         }  # fmt: skip
 
@@ -240,6 +254,7 @@ class Measured(NamedTuple):
     moved_arms  (F,) frames in which hands were brought together, or bear
     touching    (F,) how much the distance of hands counts
     is_in_place whether the way over the ground was taken out after planting
+    robot       how a robot moves; None for characters
     """
 
     source: Clip
@@ -251,6 +266,7 @@ class Measured(NamedTuple):
     moved_arms: Bools
     touching: Floats
     is_in_place: bool
+    robot: RobotMotion | None
     notes: tuple[str, ...]
 
 
@@ -260,10 +276,14 @@ def build_report(measured: Measured) -> RetargetReport:
     errors = _measure_limbs(measured, source, target)
     everywhere = np.ones(len(measured.source), dtype=np.bool_)
     limbs = tuple(_summarise_limb(role, *angles, everywhere) for role, angles in errors.items())
-    planted, contacts = measured.planted, measured.contacts
+    planted, contacts, motion = measured.planted, measured.contacts, measured.robot
+    robot = None
+    if motion is not None:
+        robot = measure_robot_clip(measured.target, motion, is_in_place=measured.is_in_place)
+        contacts = motion.contacts
     standing: tuple[LimbError, ...] = ()
-    feet = None
-    if planted is not None and contacts is not None:
+    feet = None if robot is None else robot.feet
+    if (planted is not None or robot is not None) and contacts is not None:
         stands = {leg: contacts.any[:, column] for column, leg in enumerate(contacts.legs)}
         standing = tuple(
             _summarise_limb(role, *errors[role], stands[side])
@@ -271,12 +291,9 @@ def build_report(measured: Measured) -> RetargetReport:
             for role in errors
             if role.startswith(side) and role.endswith("Leg") and side in stands and stands[side].any()
         )
+    if planted is not None and contacts is not None and not measured.is_in_place:
         after = planted.report.after  # of feet on still ground, before the way was taken out
-        feet = (
-            None
-            if measured.is_in_place
-            else {"skate": after.skate, "depth": after.penetration, "floating": after.floating}
-        )
+        feet = {"skate": after.skate, "depth": after.penetration, "floating": after.floating}
     hands = _measure_hands(measured, source, target)
     jumps = _measure_jumps(source, target, measured.bodies) if len(everywhere) >= _MIN_JUMP_FRAMES else ()
     return RetargetReport(
@@ -289,7 +306,11 @@ def build_report(measured: Measured) -> RetargetReport:
         hands=hands,
         jumps=jumps,
         unmatched=tuple(row.role for row in measured.match.joints if not row.is_used),
-        worse=tuple(_list_losses((limbs, standing), (feet, hands), jumps, measured)),
+        robot=robot,
+        worse=(
+            *_list_losses((limbs, standing), (feet, hands), jumps, measured),
+            *(() if robot is None else robot.list_losses()),
+        ),
         notes=measured.notes,
         times=measured.target.times,
         angles={role: angles for role, (angles, _) in errors.items()},
@@ -302,8 +323,10 @@ def build_report(measured: Measured) -> RetargetReport:
 def find_bound(role: str, measured: Measured) -> float:
     """Find the bound of a segment's error of direction [degrees].
 
-    It is larger where hands were moved, and of legs whose feet were planted.
+    It is larger where hands were moved, of legs whose feet were planted, and of robots.
     """
+    if measured.robot is not None:
+        return MAX_ROBOT_ERROR_DEG
     if role.endswith("Arm"):
         return MAX_MOVED_ARM_ERROR_DEG if measured.moved_arms.any() else MAX_ARM_ERROR_DEG
     return MAX_LEG_ERROR_DEG if measured.planted is None else MAX_PLANTED_LEG_ERROR_DEG
@@ -314,7 +337,7 @@ def _measure_limbs(measured: Measured, source: Transforms, target: Transforms) -
     body, target_body = measured.bodies
     errors: dict[str, tuple[Floats, Floats]] = {}
     for row in measured.match.joints:
-        if not row.is_used or not is_limb(row.role):
+        if not row.is_used or not is_limb(row.role) or not all(_has_next(body, row.role) for body in measured.bodies):
             continue
         directions = [
             rotations.rotate(one.world_turn, _find_directions(one, row.role, world.positions))
@@ -335,6 +358,12 @@ def _measure_limbs(measured: Measured, source: Transforms, target: Transforms) -
     return errors
 
 
+def _has_next(body: Body, role: str) -> bool:
+    """Return whether a segment's end is known. Robots without hands have forearms without one."""
+    side, part = split_role(role)
+    return f"{side}{NEXT_PARTS[part]}" in body.rows
+
+
 def _find_directions(body: Body, role: str, positions: Floats) -> Floats:
     """Find the directions (F, 3) of a segment in the file's axes."""
     side, part = split_role(role)
@@ -353,6 +382,8 @@ def _measure_jumps(source: Transforms, target: Transforms, bodies: tuple[Body, B
     jumps: list[Jump] = []
     for side in SIDES:
         for end in ("Hand", "Foot"):
+            if not all(f"{side}{end}" in body.rows for body in bodies):
+                continue
             changes = [
                 np.linalg.norm(np.diff(world.positions[:, body.rows[f"{side}{end}"]], 2, axis=0), axis=-1)
                 / (body.arm_length if end == "Hand" else body.leg_length)
@@ -411,7 +442,7 @@ def _list_losses(
     feet, hands = feet_and_hands
     limbs, standing = limbs_and_standing
     losses: list[str] = []
-    legs = limbs if measured.planted is None else standing
+    legs = limbs if measured.planted is None and measured.robot is None else standing
     for limb in (
         *(limb for limb in limbs if limb.role.endswith("Arm")),
         *(limb for limb in legs if limb.role.endswith("Leg")),
@@ -423,8 +454,10 @@ def _list_losses(
                 f"most at frame {limb.worst_frame}"
             )
     for name, unit, bound in (
-        ("skate", "cm/s", MAX_SKATE_CM_S), ("depth", "mm", MAX_DEPTH_MM), ("floating", "mm", MAX_FLOATING_MM)
-    ):  # fmt: skip
+        ("skate", "cm/s", MAX_SKATE_CM_S if measured.robot is None else MAX_ROBOT_SKATE_CM_S),
+        ("depth", "mm", MAX_DEPTH_MM if measured.robot is None else MAX_ROBOT_DEPTH_MM),
+        ("floating", "mm", MAX_FLOATING_MM if measured.robot is None else MAX_ROBOT_FLOATING_MM),
+    ):
         if feet is not None and feet[name] > bound:
             losses.append(f"{name} of standing feet is {feet[name]:.2f} {unit}, more than {bound:g}")
     if hands is not None and hands[1] > MAX_HAND_ERROR:

@@ -23,7 +23,7 @@ from poise.ground.found import analyse_clip, with_bearing
 from poise.ground.plant import Planted, even, plant_analysed
 from poise.ground.stages import Allowed
 from poise.ground.terrain.terrain import Terrain
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Floats, check_real
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -31,8 +31,10 @@ from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import FINGERS, Body, measure_body, split_role
 from poise.retargeting.flat_feet import select_flat_feet
 from poise.retargeting.hand_contact import bring_hands_together, compute_touch_weights
-from poise.retargeting.match import Match, check_match, match_roles
+from poise.retargeting.match import Match, check_match, has_hinges, match_roles
 from poise.retargeting.report import Measured, RetargetReport, build_report
+from poise.retargeting.robot import RobotJob, RobotMotion, retarget_onto_robot
+from poise.retargeting.robot_body import leave_out_hands, measure_robot_body
 from poise.retargeting.root_path import (
     RootMotion,
     Standing,
@@ -42,9 +44,11 @@ from poise.retargeting.root_path import (
     find_hip_middle,
     find_level_path,
     find_target_soles,
+    find_up_axis,
     measure_rest_standing,
     measure_standing,
     move_hips,
+    select_legs,
     select_soles,
     shows_soles_at_rest,
     turn_positions,
@@ -66,7 +70,6 @@ _STAGES = 3  # of the progress: measuring the source, moving the target, plantin
 _IN_PLACE_NOTE = "skate, depth and floating of feet are not measured in place: the ground passes under the character"
 _LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot", "Toes")
 _ARM_PARTS = ("UpperArm", "LowerArm", "Hand")
-_UP_COSINE = 0.999  # an axis of a file that is up
 _BLOCK_FRAMES = 1024  # frames in memory at once, besides the answer
 
 
@@ -90,6 +93,8 @@ class Retargeted(Clip):
         The result of `plant_feet` for the target; None where no feet were planted.
     touching
         (F,) how much the distance of hands counts, 0 to 1.
+    robot
+        What a robot keeps beside its clip: soles, contacts, speeds; None for characters.
     root
         How the hips move, as `retarget` was told.
     notes
@@ -102,6 +107,7 @@ class Retargeted(Clip):
     source: Clip = field(kw_only=True)
     planted: Planted | None = field(kw_only=True, default=None)
     touching: Floats = field(kw_only=True)
+    robot: RobotMotion | None = field(kw_only=True, default=None)
     root: RootMotion = field(kw_only=True, default="travel")
     notes: tuple[str, ...] = field(kw_only=True, default=())
 
@@ -119,7 +125,7 @@ class Retargeted(Clip):
         measured = Measured(
             self.source, self, self.bodies, self.match, self.contacts, self.planted,
             moved_arms=bears | (self.touching > 0.0), touching=self.touching,
-            is_in_place=self.root == "in_place", notes=self.notes,
+            is_in_place=self.root == "in_place", robot=self.robot, notes=self.notes,
         )  # fmt: skip
         return build_report(measured)
 
@@ -132,6 +138,7 @@ class Options(NamedTuple):
     hands: HandMode
     first: FirstFrames
     fps: float | None
+    speed: bool | float = True
 
 
 def retarget(
@@ -145,6 +152,7 @@ def retarget(
     hands: HandMode = "touch",
     first: FirstFrames = "auto",
     fps: float | None = None,
+    speed: bool | float = True,
     progress: bool | Callable[[int, int, str], None] | None = None,
 ) -> Retargeted:
     """Move a character as another one.
@@ -154,7 +162,7 @@ def retarget(
     clip
         The motion, or a rig with one clip.
     target
-        The rig that is to move. It needs known arms and legs of joints that turn freely.
+        The rig that is to move, a character or a robot. It needs known arms and legs.
     source
         The rig of the clip, where its sidecar or its file declares roles. By default the clip's skeleton is asked.
     match
@@ -172,24 +180,26 @@ def retarget(
         "auto": frames in front of the clip that no motion leads to, such as a T pose, are left out. "keep": they stay.
     fps
         Sample the clip at this rate first [frames/s]; by default its own frames.
+    speed
+        The largest speed of a robot's joints. True: that of the file; False: any; a number: of all hinges [rad/s].
     progress
         As for `solve`.
 
     Returns
     -------
     Retargeted
-        The clip of the target, with match, contacts and notes.
+        The clip of the target, with match, contacts and notes. That of a robot is on its skeleton with a free root.
 
     Raises
     ------
     UnsupportedError
-        For characters without known arms and legs, for animals, and for robots as targets.
+        For characters without known arms and legs, and for animals.
     InputError
         For a clip without frames, and for a match without arms and legs.
     """
     clip, rig = _check_source(clip, source)
     check_type(target, Rig, "the target")
-    options = _check_options(ground, root, hands, first, fps)
+    options = _check_options(ground, root, hands, first, fps)._replace(speed=_check_speed(speed))
     with report_progress(progress, "retargeting", _STAGES) as advance:
         advance(0, "measuring the source")
         return _retarget_clip(clip, rig, target, match, options, advance)
@@ -226,6 +236,15 @@ def _check_options(
     return Options(ground, root, hands, first, fps)
 
 
+def _check_speed(speed: bool | float) -> bool | float:
+    if isinstance(speed, bool):
+        return speed
+    value = check_real(speed, "speed")
+    if not 0.0 < value < np.inf:
+        raise InputError(f"speed is True, False or a number of rad/s above 0, not {value:g}")
+    return value
+
+
 class Transfer(NamedTuple):
     """A clip, both characters, and how they stand."""
 
@@ -250,15 +269,23 @@ def _retarget_clip(
     check_match(pairs, rig.skeleton, target.skeleton)
     front, rest, first_notes = _split_first_frames(clip, rig)
     clip, first_notes = (clip, ()) if options.first == "keep" else (rest, first_notes)
-    rig, target = (
-        _declare_legs(one, pairs.list_joints(of_target=is_target)) for one, is_target in ((rig, False), (target, True))
+    rig = _declare_legs(rig, pairs.list_joints(of_target=False))
+    is_robot = has_hinges(target.skeleton, pairs.list_joints(of_target=True))
+    target = (
+        target.with_skeleton(target.skeleton.with_free_root())
+        if is_robot
+        else _declare_legs(target, pairs.list_joints(of_target=True))
     )
     ground, sources = analyse_ground(clip, rig), pairs.list_joints(of_target=False)
     flat_feet = {} if shows_soles_at_rest(rig) else select_flat_feet(ground.measure_flat_feet(), sources)
     body = measure_body(rig.skeleton, sources, [rest], front=front, flat_feet=flat_feet)
     is_same = is_same_tree(clip.skeleton, target.skeleton) and pairs.list_joints(of_target=True) == sources
-    target_body = body if is_same else _measure_target(target, pairs)
     standing = measure_standing(clip, ground, body)
+    if is_robot:
+        target_body = measure_robot_body(target, pairs.list_joints(of_target=True))
+        job = RobotJob(clip, target, (body, target_body), standing, pairs, options.ground, options.root, options.speed)
+        return _retarget_onto_robot(job, (*notes, *first_notes, *pairs.notes), advance)
+    target_body = body if is_same else _measure_target(target, pairs)
     standings = standing, standing if is_same else measure_rest_standing(target, target_body)
     job = Transfer(clip, target, (body, target_body), standings, pairs, options)
     advance(1, "moving the target")
@@ -285,6 +312,20 @@ def _retarget_clip(
         np.array(moved.times), poses, clip.name, match=pairs, bodies=job.bodies, contacts=standing.contacts,
         source=clip, planted=planted, touching=touching, root=options.root,
         notes=tuple(dict.fromkeys(all_notes)),
+    )  # fmt: skip
+
+
+def _retarget_onto_robot(job: RobotJob, notes: Sequence[str], advance: Advance) -> Retargeted:
+    """Retarget onto a robot: all frames are solved at once."""
+    advance(1, "measuring the robot")
+    solved, motion, more_notes = retarget_onto_robot(job)
+    advance(1, "solved")
+    all_notes = [*notes, *_describe_bodies(job.bodies), *more_notes]
+    bodies = job.bodies[0], leave_out_hands(job.bodies[1], solved.skeleton)
+    return Retargeted(
+        solved.times, solved.poses, solved.name, match=job.match, bodies=bodies,
+        contacts=job.standing.contacts, source=job.clip, touching=np.zeros(len(solved)), robot=motion,
+        root=job.root, notes=tuple(dict.fromkeys(all_notes)),
     )  # fmt: skip
 
 
@@ -362,7 +403,7 @@ def _plant_feet(job: Transfer, moved: Clip) -> tuple[Planted | None, tuple[str, 
     reason = standing.note
     if standing.contacts is not None and not standing.contacts.any.any():
         reason = "those of the source never stand"
-    up = _find_up_axis(job.bodies[1])
+    up = find_up_axis(job.bodies[1])
     if up is None:
         reason = "neither y nor z is up in the target's file"
     if reason or up is None or standing.contacts is None:
@@ -396,7 +437,7 @@ def _plant_contacts(
     else:
         soles, sole_notes = find_target_soles(moved, job.target, contacts.legs)
     if len(columns) < len(contacts.legs):
-        contacts, soles = _select_legs(contacts, columns), select_soles(soles, columns)
+        contacts, soles = select_legs(contacts, columns), select_soles(soles, columns)
     if source.travels:
         shift = compute_body_shift(moved, job.target, soles, contacts, standing.floor)
         poses = move_hips(moved.poses, job.bodies[1], turn_z_up(job.bodies[1], shift, up))
@@ -420,18 +461,6 @@ def _list_skipped_sides(match: Match, parts: Sequence[str]) -> list[str]:
     return [side for side in SIDES if any(f"{side}{part}" in skipped for part in parts)]
 
 
-def _select_legs(contacts: Contacts, columns: Sequence[int]) -> Contacts:
-    """Select the contacts of some legs."""
-    chosen = list(columns)
-    return Contacts(
-        tuple(contacts.legs[column] for column in chosen),
-        contacts.times,
-        contacts.heel[:, chosen],
-        contacts.ball[:, chosen],
-        None if contacts.fine is None else _select_legs(contacts.fine, chosen),
-    )
-
-
 def _bring_hands_together(job: Transfer, poses: Pose, planted: Planted | None) -> tuple[Pose, Floats, tuple[str, ...]]:
     """Bring hands together as in the source. Also return the weights (F,) of their distance, and notes."""
     clip = job.clip
@@ -447,10 +476,3 @@ def _bring_hands_together(job: Transfer, poses: Pose, planted: Planted | None) -
     if weights.any() and _list_skipped_sides(job.match, _ARM_PARTS):
         return poses, none, ("hands are not brought together: the match skips a row of an arm",)
     return bring_hands_together(poses, weights, positions, job.bodies), weights, ()
-
-
-def _find_up_axis(body: Body) -> Up | None:
-    """Find the up axis of a file. None where it is neither y nor z."""
-    up = body.reference.world_axes[2]
-    axes: tuple[tuple[Up, int], ...] = (("y", 1), ("z", 2))
-    return next((name for name, index in axes if up[index] > _UP_COSINE), None)

@@ -162,7 +162,7 @@ def _check_joints(target: Rig, match: Match) -> None:
     joints = match.list_joints(of_target=True)
     for side in SIDES:
         for part in REQUIRED_PARTS:
-            joint = joints[f"{side}{part}"]
+            joint = joints.get(f"{side}{part}", joints[f"{side}LowerArm"])  # forearms of robots may have no hand
             kind = Kind(int(target.skeleton.kinds[target.skeleton.index(joint)]))
             if kind not in (Kind.BALL, Kind.FREE):
                 raise UnsupportedError(

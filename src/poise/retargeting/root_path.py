@@ -40,6 +40,8 @@ _MAX_REST_STEP_M, _MAX_REST_PITCH_DEG = 0.03, 10.0
 _PATH_HALF_WINDOW_S = 0.5
 # [s] half the window over which the body's shift with its standing feet is smoothed
 _SHIFT_HALF_WINDOW_S = 0.1
+# cosine: an axis of a file that is up
+_UP_COSINE = 0.999
 
 
 class Standing(NamedTuple):
@@ -165,6 +167,18 @@ def select_soles(soles: Soles, columns: Sequence[int]) -> Soles:
     """Select the soles of some legs."""
     chosen = list(columns)
     return Soles(soles.heel[chosen], soles.ball[chosen], soles.tip[chosen])
+
+
+def select_legs(contacts: Contacts, columns: Sequence[int]) -> Contacts:
+    """Select the contacts of some legs."""
+    chosen = list(columns)
+    return Contacts(
+        tuple(contacts.legs[column] for column in chosen),
+        contacts.times,
+        contacts.heel[:, chosen],
+        contacts.ball[:, chosen],
+        None if contacts.fine is None else select_legs(contacts.fine, chosen),
+    )
 
 
 def _find_own_clip(rig: Rig) -> Clip | None:
@@ -316,3 +330,10 @@ def move_hips(poses: Pose, body: Body, displacement: Floats) -> Pose:
     )
     translations[:, row] += vectors
     return Pose(skeleton, poses.q, translations, poses.scales)
+
+
+def find_up_axis(body: Body) -> Up | None:
+    """Find the up axis of a file. None where it is neither y nor z."""
+    up = body.reference.world_axes[2]
+    axes: tuple[tuple[Up, int], ...] = (("y", 1), ("z", 2))
+    return next((name for name, index in axes if up[index] > _UP_COSINE), None)

@@ -1,0 +1,75 @@
+"""Collision shapes of robots: boxes, cylinders, spheres and capsules of URDF and MJCF files. Meshes are not read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.errors import FileError
+from poise.io.bone_end import LinkShape, build_link_shape
+from poise.io.mjcf_shapes import Geom, MjcfDocument
+from poise.io.text_parsing import quote_excerpt
+from poise.io.urdf_xml import UrdfDocument, parse_visuals
+from poise.maths import rotations
+from poise.model.rig import Rig
+
+
+class CollisionShapes(NamedTuple):
+    """Collision shapes of a robot.
+
+    shapes     row of the joint that carries a shape, and the shape in the joint's frame
+    mesh_rows  rows of joints with collision meshes, which are not read
+    """
+
+    shapes: tuple[tuple[int, LinkShape], ...]
+    mesh_rows: tuple[int, ...] = ()
+
+
+def read_collision_shapes(rig: Rig) -> CollisionShapes:
+    """Read the collision shapes of a robot. None for other files."""
+    skeleton, source = rig.skeleton, rig.skeleton.source
+    if isinstance(source, MjcfDocument):
+        shapes = [(skeleton.index(geom.joint_name), _build_geom(geom)) for geom in source.geoms if geom.can_collide]
+        return CollisionShapes(tuple((row, shape) for row, shape in shapes if shape is not None))
+    if isinstance(source, UrdfDocument):
+        return _read_urdf_shapes(rig, source)
+    return CollisionShapes(())
+
+
+def _read_urdf_shapes(rig: Rig, source: UrdfDocument) -> CollisionShapes:
+    path = rig.path or Path(source.robot_name)
+    elements = parse_visuals(path, source.data, "collision")
+    shapes: list[tuple[int, LinkShape]] = []
+    mesh_rows: list[int] = []
+    for row, name in enumerate(rig.skeleton.names):
+        link = str(rig.skeleton.source_ids[0]) if row == 0 else elements.link_by_joint.get(name, "")
+        for element in elements.visuals_by_link.get(link, []):
+            try:
+                shape = build_link_shape(element)
+            except ValueError as error:
+                raise FileError(
+                    path, f"a collision shape of link {quote_excerpt(link)} cannot be read: {error}"
+                ) from error
+            if shape is None:
+                mesh_rows.append(row)
+            else:
+                shapes.append((row, shape))
+    return CollisionShapes(tuple(shapes), tuple(dict.fromkeys(mesh_rows)))
+
+
+def _build_geom(geom: Geom) -> LinkShape | None:
+    """Build a shape of MJCF. None for planes."""
+    axes, centre = rotations.as_matrix(np.array(geom.rotation)), np.array(geom.offset)
+    radius, half_length = geom.size[0], geom.size[1]
+    along = np.array([0.0, 0.0, half_length])
+    if geom.kind == "sphere":
+        return LinkShape(centre, axes, np.zeros(3), radius, 0.0)
+    if geom.kind == "capsule":
+        return LinkShape(centre, axes, along, radius, 0.0)
+    if geom.kind == "cylinder":
+        return LinkShape(centre, axes, along, 0.0, radius)
+    if geom.kind in ("box", "ellipsoid"):  # an ellipsoid is at most its box
+        return LinkShape(centre, axes, np.array(geom.size), 0.0, 0.0)
+    return None

@@ -1,0 +1,481 @@
+# pyright: standard
+"""Least squares over all frames of a clip: trees of hinges and slides on a free base.
+
+Unknowns of a frame are K numbers: 3 of the base's position, 3 of its rotation (a world vector, applied from the left),
+then one for each free joint. Residuals of a frame are tasks (a rotation, a direction or a position of a node) and
+capsules that are too near each other. Frames are tied by changes of step and by steps above a speed:
+
+    C = 1/2 sum |r(t)|^2 + 1/2 sum s (z(t-1) - 2 z(t) + z(t+1))^2 + 1/2 w sum max(|z(t) - z(t-1)| - most, 0)^2
+
+`measure_frames` writes matrix and gradient of each frame, `compute_step` solves one Gauss-Newton step for all. The
+matrix is a band: changes of step tie each unknown to itself, so a row reaches 2 K numbers ahead.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.kernels.device_functions import device_function, inline
+from poise.kernels.entries import kernel
+from poise.kernels.lanes import SCALAR, view_lanes
+
+FIXED, HINGE, SLIDE = 0, 1, 2
+ROTATION, DIRECTION, PLACE = 0, 1, 2
+BASE_COLUMNS = 6
+_MIN_PIVOT = 1e-12
+_MIN_SINE = 0.2  # the error of a direction that points backwards is divided by at least this
+_TINY = 1e-12
+_PADDING = 3  # numbers behind each row of the band, which stay zero: four rows are eliminated at once
+
+
+class Tree(NamedTuple):
+    """A tree of n nodes, parents first. Node 0 is the base.
+
+    parents    (n,)
+    offsets    (n, 3) from the parent, in its frame
+    turns      (n, 3, 3) rotation before the motion
+    axes       (n, 3) of a hinge or slide
+    kinds      (n,) FIXED, HINGE or SLIDE
+    columns    (n,) unknown of a moving node: several nodes may share one
+    ratios     (n,) the node's value is ratio * unknown + constant
+    constants  (n,)
+    """
+
+    parents: NDArray[np.int64]
+    offsets: NDArray[np.float64]
+    turns: NDArray[np.float64]
+    axes: NDArray[np.float64]
+    kinds: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    ratios: NDArray[np.float64]
+    constants: NDArray[np.float64]
+
+
+class Tasks(NamedTuple):
+    """Tasks of all frames.
+
+    kinds    (m,) ROTATION, DIRECTION or PLACE
+    nodes    (m,)
+    points   (m, 3) the direction or the point, in the node's frame
+    targets  (F, m, 9) rotation matrix by rows, or the world direction or point in the first three
+    weights  (F, m) of residuals; 0 where a frame has none
+    """
+
+    kinds: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    points: NDArray[np.float64]
+    targets: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+class World(NamedTuple):
+    """World frames of one pose.
+
+    places  (n, 3)
+    turns   (n, 3, 3)
+    axes    (n, 3) of moving nodes
+    """
+
+    places: NDArray[np.float64]
+    turns: NDArray[np.float64]
+    axes: NDArray[np.float64]
+
+
+class Row(NamedTuple):
+    """Slopes of three residuals by the unknowns of a way from the base to a node.
+
+    columns  (c,) unknowns
+    slopes   (c, 3)
+    """
+
+    columns: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+
+
+@device_function
+def place_nodes(tree, base_place, base_turn, values, world):
+    """Write the world frames of all nodes."""
+    for k in range(3):
+        world.places[0, k] = base_place[k]
+        for j in range(3):
+            world.turns[0, k, j] = base_turn[k, j]
+    for i in range(1, len(tree.parents)):
+        p = tree.parents[i]
+        up, out, own, offset = world.turns[p], world.turns[i], tree.turns[i], tree.offsets[i]
+        for k in range(3):
+            world.places[i, k] = world.places[p, k] + up[k, 0] * offset[0] + up[k, 1] * offset[1] + up[k, 2] * offset[2]
+            for j in range(3):
+                out[k, j] = up[k, 0] * own[0, j] + up[k, 1] * own[1, j] + up[k, 2] * own[2, j]
+        if tree.kinds[i] == FIXED:
+            continue
+        axis = tree.axes[i]
+        for k in range(3):
+            world.axes[i, k] = out[k, 0] * axis[0] + out[k, 1] * axis[1] + out[k, 2] * axis[2]
+        value = tree.ratios[i] * values[tree.columns[i] - BASE_COLUMNS] + tree.constants[i]
+        if tree.kinds[i] == SLIDE:
+            for k in range(3):
+                world.places[i, k] += value * world.axes[i, k]
+        else:
+            turn_about(out, axis, value)
+
+
+@inline
+def turn_about(turn, axis, angle):
+    """Turn a frame about an axis of its own, in place."""
+    c, s = math.cos(angle), math.sin(angle)
+    x, y, z, v = axis[0], axis[1], axis[2], 1.0 - c
+    xx, xy, xz = v * x * x + c, v * x * y - s * z, v * x * z + s * y
+    yx, yy, yz = v * x * y + s * z, v * y * y + c, v * y * z - s * x
+    zx, zy, zz = v * x * z - s * y, v * y * z + s * x, v * z * z + c
+    for k in range(3):
+        a, b, d = turn[k, 0], turn[k, 1], turn[k, 2]
+        turn[k, 0] = a * xx + b * yx + d * zx
+        turn[k, 1] = a * xy + b * yy + d * zy
+        turn[k, 2] = a * xz + b * yz + d * zz
+
+
+@device_function
+def write_rotation_slopes(tree, world, node, row):
+    """Write the slopes of a node's rotation. Return how many unknowns it has."""
+    for k in range(3):
+        row.columns[k] = 3 + k
+        for j in range(3):
+            row.slopes[k, j] = 1.0 if j == k else 0.0
+    count, i = 3, node
+    while i > 0:
+        if tree.kinds[i] == HINGE:
+            row.columns[count] = tree.columns[i]
+            for k in range(3):
+                row.slopes[count, k] = tree.ratios[i] * world.axes[i, k]
+            count += 1
+        i = tree.parents[i]
+    return count
+
+
+@device_function
+def write_place_slopes(tree, world, node, x, y, z, sign, row, start):
+    """Write the slopes of a world point that a node carries, times a sign.
+
+    Return the count of all unknowns.
+    """
+    dx, dy, dz = x - world.places[0, 0], y - world.places[0, 1], z - world.places[0, 2]
+    count = start
+    for k in range(3):
+        row.columns[count + k], row.columns[count + 3 + k] = k, 3 + k
+        for j in range(3):
+            row.slopes[count + k, j] = sign if j == k else 0.0
+            row.slopes[count + 3 + k, j] = 0.0
+    row.slopes[count + 3, 1], row.slopes[count + 3, 2] = -sign * dz, sign * dy
+    row.slopes[count + 4, 0], row.slopes[count + 4, 2] = sign * dz, -sign * dx
+    row.slopes[count + 5, 0], row.slopes[count + 5, 1] = -sign * dy, sign * dx
+    count, i = count + 6, node
+    while i > 0:
+        if tree.kinds[i] != FIXED:
+            ratio, axis = sign * tree.ratios[i], world.axes[i]
+            row.columns[count] = tree.columns[i]
+            if tree.kinds[i] == HINGE:
+                ax, ay, az = x - world.places[i, 0], y - world.places[i, 1], z - world.places[i, 2]
+                row.slopes[count, 0] = ratio * (axis[1] * az - axis[2] * ay)
+                row.slopes[count, 1] = ratio * (axis[2] * ax - axis[0] * az)
+                row.slopes[count, 2] = ratio * (axis[0] * ay - axis[1] * ax)
+            else:
+                for k in range(3):
+                    row.slopes[count, k] = ratio * axis[k]
+            count += 1
+        i = tree.parents[i]
+    return count
+
+
+@device_function
+def add_residual(row, count, x, y, z, weight, hessian, gradient):
+    """Add three residuals to matrix and gradient. `x, y, z` is what is missing to the target."""
+    square = weight * weight
+    for a in range(count):
+        column = int(row.columns[a])
+        sx, sy, sz = square * row.slopes[a, 0], square * row.slopes[a, 1], square * row.slopes[a, 2]
+        gradient[column] += sx * x + sy * y + sz * z
+        line = hessian[column]
+        for b in range(count):
+            line[int(row.columns[b])] += sx * row.slopes[b, 0] + sy * row.slopes[b, 1] + sz * row.slopes[b, 2]
+
+
+@inline
+def find_turn(turn, target):
+    """Find the rotation vector from a world rotation to a target (9,)."""
+    m = target
+    xx = m[0] * turn[0, 0] + m[1] * turn[0, 1] + m[2] * turn[0, 2]
+    yy = m[3] * turn[1, 0] + m[4] * turn[1, 1] + m[5] * turn[1, 2]
+    zz = m[6] * turn[2, 0] + m[7] * turn[2, 1] + m[8] * turn[2, 2]
+    xy = m[0] * turn[1, 0] + m[1] * turn[1, 1] + m[2] * turn[1, 2]
+    yx = m[3] * turn[0, 0] + m[4] * turn[0, 1] + m[5] * turn[0, 2]
+    xz = m[0] * turn[2, 0] + m[1] * turn[2, 1] + m[2] * turn[2, 2]
+    zx = m[6] * turn[0, 0] + m[7] * turn[0, 1] + m[8] * turn[0, 2]
+    yz = m[3] * turn[2, 0] + m[4] * turn[2, 1] + m[5] * turn[2, 2]
+    zy = m[6] * turn[1, 0] + m[7] * turn[1, 1] + m[8] * turn[1, 2]
+    x, y, z = 0.5 * (zy - yz), 0.5 * (xz - zx), 0.5 * (yx - xy)
+    sine = math.sqrt(x * x + y * y + z * z)
+    scale = math.atan2(sine, 0.5 * (xx + yy + zz - 1.0)) / max(sine, _TINY) if sine > _TINY else 1.0
+    return scale * x, scale * y, scale * z
+
+
+@device_function
+def add_task(tree, world, tasks, frame, task, with_matrix, row, hessian, gradient):
+    """Add a task of a frame to matrix and gradient. Return its cost."""
+    weight, kind, node = tasks.weights[frame, task], tasks.kinds[task], tasks.nodes[task]
+    if weight == 0.0:
+        return 0.0
+    turn, target, point = world.turns[node], tasks.targets[frame, task], tasks.points[task]
+    if kind == ROTATION:
+        x, y, z = find_turn(turn, target)
+        if with_matrix:
+            count = write_rotation_slopes(tree, world, node, row)
+            add_residual(row, count, x, y, z, weight, hessian, gradient)
+        return 0.5 * weight * weight * (x * x + y * y + z * z)
+    dx = turn[0, 0] * point[0] + turn[0, 1] * point[1] + turn[0, 2] * point[2]
+    dy = turn[1, 0] * point[0] + turn[1, 1] * point[1] + turn[1, 2] * point[2]
+    dz = turn[2, 0] * point[0] + turn[2, 1] * point[1] + turn[2, 2] * point[2]
+    if kind == PLACE:
+        px, py, pz = world.places[node, 0] + dx, world.places[node, 1] + dy, world.places[node, 2] + dz
+        x, y, z = target[0] - px, target[1] - py, target[2] - pz
+        if with_matrix:
+            count = write_place_slopes(tree, world, node, px, py, pz, 1.0, row, 0)
+            add_residual(row, count, x, y, z, weight, hessian, gradient)
+        return 0.5 * weight * weight * (x * x + y * y + z * z)
+    x, y, z = dy * target[2] - dz * target[1], dz * target[0] - dx * target[2], dx * target[1] - dy * target[0]
+    sine, cosine = math.sqrt(x * x + y * y + z * z), dx * target[0] + dy * target[1] + dz * target[2]
+    angle = math.atan2(sine, cosine)
+    scale = angle / max(sine, _MIN_SINE if cosine < 0.0 else _TINY) if sine > _TINY else 1.0
+    if with_matrix:
+        count = write_rotation_slopes(tree, world, node, row)
+        for a in range(count):
+            along = dx * row.slopes[a, 0] + dy * row.slopes[a, 1] + dz * row.slopes[a, 2]
+            row.slopes[a, 0] -= along * dx
+            row.slopes[a, 1] -= along * dy
+            row.slopes[a, 2] -= along * dz
+        add_residual(row, count, scale * x, scale * y, scale * z, weight, hessian, gradient)
+    return 0.5 * weight * weight * angle * angle
+
+
+@inline
+def place_point(world, node, point):
+    """Compute the world place of a point that a node carries."""
+    turn, place = world.turns[node], world.places[node]
+    return (
+        place[0] + turn[0, 0] * point[0] + turn[0, 1] * point[1] + turn[0, 2] * point[2],
+        place[1] + turn[1, 0] * point[0] + turn[1, 1] * point[1] + turn[1, 2] * point[2],
+        place[2] + turn[2, 0] * point[0] + turn[2, 1] * point[1] + turn[2, 2] * point[2],
+    )
+
+
+@device_function
+def add_pair(tree, world, nodes, ends, reach, weight, with_matrix, row, hessian, gradient):
+    """Add two capsules that are nearer than `reach` to matrix and gradient. Return their cost."""
+    ax, ay, az = place_point(world, nodes[0], ends[0])
+    bx, by, bz = place_point(world, nodes[0], ends[1])
+    cx, cy, cz = place_point(world, nodes[1], ends[2])
+    ex, ey, ez = place_point(world, nodes[1], ends[3])
+    ux, uy, uz = bx - ax, by - ay, bz - az
+    vx, vy, vz = ex - cx, ey - cy, ez - cz
+    wx, wy, wz = ax - cx, ay - cy, az - cz
+    a, b, c = ux * ux + uy * uy + uz * uz, ux * vx + uy * vy + uz * vz, vx * vx + vy * vy + vz * vz
+    d, e = ux * wx + uy * wy + uz * wz, vx * wx + vy * wy + vz * wz
+    area = a * c - b * b
+    s = min(max((b * e - c * d) / area, 0.0), 1.0) if area > 1e-9 * a * c else 0.0
+    t = min(max((b * s + e) / max(c, _TINY), 0.0), 1.0)
+    s = min(max((b * t - d) / max(a, _TINY), 0.0), 1.0)
+    px, py, pz = ax + s * ux, ay + s * uy, az + s * uz
+    qx, qy, qz = cx + t * vx, cy + t * vy, cz + t * vz
+    x, y, z = px - qx, py - qy, pz - qz
+    distance = math.sqrt(x * x + y * y + z * z)
+    depth = reach - distance
+    if depth <= 0.0:
+        return 0.0
+    if with_matrix:
+        inverse = 1.0 / max(distance, 1e-6)
+        x, y, z = inverse * x, inverse * y, inverse * z
+        count = write_place_slopes(tree, world, nodes[0], px, py, pz, 1.0, row, 0)
+        count = write_place_slopes(tree, world, nodes[1], qx, qy, qz, -1.0, row, count)
+        for k in range(count):
+            row.slopes[k, 0] = x * row.slopes[k, 0] + y * row.slopes[k, 1] + z * row.slopes[k, 2]
+            row.slopes[k, 1] = row.slopes[k, 2] = 0.0
+        add_residual(row, count, depth, 0.0, 0.0, weight, hessian, gradient)
+    return 0.5 * weight * weight * depth * depth
+
+
+@inline
+def compute_measure_size(node_count):
+    """Compute the size of the scratch memory of `measure_frames`, in numbers."""
+    return 15 * node_count + 8 * (node_count + 7)
+
+
+@kernel("I1 F2 F3 F2 I1 I1 F1 F1 F2 F3 F2 I1 I1 F2 F3 F2 I2 F3 F1 f i wF3 wF2 wF1 sF1 ->")
+def measure_frames(
+    parents, offsets, turns, axes, kinds, columns, ratios, constants,
+    base_places, base_turns, values,
+    task_kinds, task_nodes, task_points, task_targets, task_weights,
+    pair_nodes, pair_ends, pair_reaches, pair_weight, with_matrix,
+    hessians, gradients, costs, work,
+):  # fmt: skip
+    """Measure the residuals of all frames.
+
+    base_places   (F, 3), and base_turns (F, 3, 3): world frame of the base
+    values        (F, K - 6)
+    pair_nodes    (p, 2) capsules that are to stay apart
+    pair_ends     (p, 4, 3) ends of the first and of the second one, in their nodes' frames
+    pair_reaches  (p,) distance of their axes from which on they count
+    with_matrix   0: costs alone
+    hessians      (F, K, K) out
+    gradients     (F, K) out: slopes times what is missing
+    costs         (F,) out
+    work          scratch memory for `compute_measure_size` numbers
+    """
+    tree = Tree(parents, offsets, turns, axes, kinds, columns, ratios, constants)
+    tasks = Tasks(task_kinds, task_nodes, task_points, task_targets, task_weights)
+    n, k_count = len(parents), gradients.shape[1]
+    world = World(
+        view_lanes(SCALAR, work, 0, n, 3),
+        view_lanes(SCALAR, work, 3 * n, n, 3, 3),
+        view_lanes(SCALAR, work, 12 * n, n, 3),
+    )
+    longest = 2 * (n + 7)
+    row = Row(view_lanes(SCALAR, work, 15 * n, longest), view_lanes(SCALAR, work, 15 * n + longest, longest, 3))
+    for t in range(values.shape[0]):
+        hessian, gradient = hessians[t], gradients[t]
+        if with_matrix:
+            for a in range(k_count):
+                gradient[a] = 0.0
+                for b in range(k_count):
+                    hessian[a, b] = 0.0
+        place_nodes(tree, base_places[t], base_turns[t], values[t], world)
+        cost = 0.0
+        for m in range(len(task_kinds)):
+            cost += add_task(tree, world, tasks, t, m, with_matrix, row, hessian, gradient)
+        for p in range(pair_nodes.shape[0]):
+            cost += add_pair(
+                tree, world, pair_nodes[p], pair_ends[p], pair_reaches[p], pair_weight, with_matrix, row, hessian,
+                gradient,
+            )  # fmt: skip
+        costs[t] = cost
+
+
+@inline
+def compute_step_size(frame_count, unknown_count):
+    """Compute the size of the scratch memory of `compute_step`, in numbers."""
+    reach = 2 * unknown_count + 1 + _PADDING
+    return (frame_count * unknown_count + reach + 4) * (reach + 1)
+
+
+@device_function
+def assemble_band(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, rows, right):
+    """Write matrix and right side of the step.
+
+    Unknowns that are not free go to the right side with their given steps.
+    """
+    frames, unknowns = gradients.shape
+    last, width = frames - 1, rows.shape[1]
+    for i in range(rows.shape[0]):
+        right[i] = 0.0
+        for d in range(width):
+            rows[i, d] = 0.0
+        rows[i, 0] = 1.0
+    for t in range(frames):
+        before, here, after = 1.0 if t > 1 else 0.0, 1.0 if 0 < t < last else 0.0, 1.0 if t + 1 < last else 0.0
+        for k in range(unknowns):
+            if not free[t, k]:
+                continue
+            i, s = t * unknowns + k, smoothing[k]
+            row = rows[i]
+            value = gradients[t, k] + 2.0 * s * here * changes[t, k]
+            value -= s * before * changes[t - 1, k] if t > 0 else 0.0
+            value -= s * after * changes[t + 1, k] if t < last else 0.0
+            diagonal = hessians[t, k, k] + damping + s * (before + 4.0 * here + after)
+            for b in range(unknowns):
+                if not free[t, b]:
+                    value -= hessians[t, k, b] * given[t, b]
+                elif b > k:
+                    row[b - k] = hessians[t, k, b]
+            fast, next_fast = 0.0, 0.0
+            if excess[t, k] != 0.0:
+                fast = speed_weight
+                value -= fast * excess[t, k]
+            if t < last and excess[t + 1, k] != 0.0:
+                next_fast = speed_weight
+                value += next_fast * excess[t + 1, k]
+            if t < last:
+                tie = -2.0 * s * (here + after) - next_fast
+                if free[t + 1, k]:
+                    row[unknowns] = tie
+                else:
+                    value -= tie * given[t + 1, k]
+            if t + 1 < last:
+                if free[t + 2, k]:
+                    row[2 * unknowns] = s * after
+                else:
+                    value -= s * after * given[t + 2, k]
+            if t > 0 and not free[t - 1, k]:
+                value += (2.0 * s * (before + here) + fast) * given[t - 1, k]
+            if t > 1 and not free[t - 2, k]:
+                value -= s * before * given[t - 2, k]
+            row[0], right[i] = diagonal + fast + next_fast, value
+
+
+@device_function
+def eliminate_four(rows, i, right):
+    """Take rows i to i + 3 from all rows ahead.
+
+    Behind its reach each row is zero, so all four are taken as far as the last one reaches.
+    """
+    width = rows.shape[1]
+    for k in range(3):
+        own = rows[i + k]
+        inverse, value = 1.0 / max(own[0], _MIN_PIVOT), right[i + k]
+        for d in range(1, 4 - k):
+            factor, ahead = own[d] * inverse, rows[i + k + d]
+            for e in range(width - d):
+                ahead[e] -= factor * own[d + e]
+            right[i + k + d] -= factor * value
+    a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+    over_a, over_b = 1.0 / max(a[0], _MIN_PIVOT), 1.0 / max(b[0], _MIN_PIVOT)
+    over_c, over_d = 1.0 / max(c[0], _MIN_PIVOT), 1.0 / max(d[0], _MIN_PIVOT)
+    for m in range(1, width - 3):
+        by_a, by_b, by_c, by_d = a[m + 3] * over_a, b[m + 2] * over_b, c[m + 1] * over_c, d[m] * over_d
+        a_on, b_on, c_on, d_on, ahead = a[m + 3 :], b[m + 2 :], c[m + 1 :], d[m:], rows[i + 3 + m]
+        for e in range(width - 3 - m):
+            ahead[e] -= by_a * a_on[e] + by_b * b_on[e] + by_c * c_on[e] + by_d * d_on[e]
+        right[i + 3 + m] -= by_a * right[i] + by_b * right[i + 1] + by_c * right[i + 2] + by_d * right[i + 3]
+
+
+@kernel("F3 F2 F2 F2 B2 F2 F1 f f wF2 sF1 ->")
+def compute_step(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, x, work):
+    """Compute a Gauss-Newton step for all frames.
+
+    changes       (F, K) changes of step now; 0 in the first and the last frame
+    excess        (F, K) steps from the frame before above the largest one, with their sign; else 0
+    free          (F, K) unknowns that are solved for
+    given         (F, K) steps of the others
+    smoothing     (K,) weights of squared changes of step
+    speed_weight  weight of squared excess
+    damping       added to the diagonal
+    x             (F, K) out: the step
+    work          scratch memory for `compute_step_size` numbers
+    """
+    frames, unknowns = gradients.shape
+    count, width = frames * unknowns, 2 * unknowns + 1 + _PADDING
+    total = count + width + 4
+    rows = view_lanes(SCALAR, work, 0, total, width)
+    right = view_lanes(SCALAR, work, total * width, total)
+    assemble_band(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, rows, right)
+    for i in range(0, count, 4):
+        eliminate_four(rows, i, right)
+    for i in range(count - 1, -1, -1):
+        own, rest = rows[i], right[i]
+        for d in range(1, width):
+            rest -= own[d] * right[i + d]
+        right[i] = rest / max(own[0], _MIN_PIVOT)
+    for t in range(frames):
+        for k in range(unknowns):
+            x[t, k] = right[t * unknowns + k] if free[t, k] else given[t, k]

@@ -1,0 +1,249 @@
+"""Robots as targets: one least-squares solve over all frames of a clip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.errors import UnsupportedError
+from poise.ground.contact.contacts import Contacts
+from poise.ground.figure.figure import HEIGHT, LEG_HEIGHT_SHARE
+from poise.ground.terrain.terrain import Terrain
+from poise.io.collision_shapes import read_collision_shapes
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.clip import Clip
+from poise.model.pose import Pose
+from poise.model.rig import Rig
+from poise.model.roles.bone_names import SIDES
+from poise.retargeting.body import Body
+from poise.retargeting.match import Match
+from poise.retargeting.robot_feet import FootPath, GroundSampler, RobotSole, find_foot_path, shift_body, sink_body
+from poise.retargeting.robot_sole import find_robot_sole
+from poise.retargeting.robot_solve import NO_PAIRS, Motion, solve_motion
+from poise.retargeting.robot_tasks import TaskBuilder, ramp_stance
+from poise.retargeting.robot_tree import RobotTree, build_tree, write_configurations
+from poise.retargeting.root_path import (
+    RootMotion,
+    Standing,
+    compute_hip_path,
+    find_level_path,
+    find_up_axis,
+    move_hips,
+    select_legs,
+)
+
+# [s] half the window over which the body's shift with its feet is smoothed, and how long beside a stance a foot is
+# held as firmly as in it
+_SHIFT_HALF_WINDOW_S, _STANCE_RAMP_S = 0.1, 0.05
+_LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot")
+_DEFAULT_STEP_S = 1.0 / 60.0  # of a clip of one frame
+
+
+class Robot(NamedTuple):
+    """A robot measured for retargeting.
+
+    body    its joints by role
+    tree    its unknowns
+    soles   by side
+    speeds  (K - 6,) largest speeds that are kept; infinite where there are none
+    notes   what was assumed
+    """
+
+    body: Body
+    tree: RobotTree
+    soles: Mapping[str, RobotSole]
+    speeds: Floats
+    notes: tuple[str, ...]
+
+    @property
+    def ankle(self) -> float:
+        """Height of the ankles over the soles."""
+        return float(np.mean([sole.height for sole in self.soles.values()]))
+
+
+class RobotMotion(NamedTuple):
+    """How a robot moves, beside the clip itself.
+
+    robot     the robot
+    contacts  when its feet stand; None where they are not held
+    sample    the ground under it
+    rounds    how many rounds the solve took
+    """
+
+    robot: Robot
+    contacts: Contacts | None
+    sample: GroundSampler
+    rounds: int
+
+
+class RobotJob(NamedTuple):
+    """A clip that is to go onto a robot.
+
+    clip, target    the clip, and the robot
+    bodies          source and target
+    standing        how the source stands
+    match           which joint moves which
+    ground          as for `retarget`, and so are `root` and `speed`
+    """
+
+    clip: Clip
+    target: Rig
+    bodies: tuple[Body, Body]
+    standing: Standing
+    match: Match
+    ground: Terrain | bool | None
+    root: RootMotion
+    speed: bool | float
+
+
+def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ...]]:
+    """Retarget a clip onto a robot. Also return how it moves, and notes."""
+    source, body = job.bodies
+    robot = measure_robot(job.target, body, job.speed)
+    contacts, notes = _choose_contacts(job)
+    floor = Standing(0.0, robot.ankle)
+    path = compute_hip_path(job.clip.poses.world.positions, job.bodies, job.standing, floor, job.root)
+    terrain = _choose_terrain(job) if contacts is not None else None
+    solved, motion = solve_robot(job.clip, source, robot, job.match, path, contacts, terrain)
+    if job.root == "in_place":
+        poses = move_hips(solved.poses, body, -find_level_path(solved.times, path))
+        solved = Clip(solved.times, poses, solved.name)
+    return solved, motion, (*robot.notes, *notes)
+
+
+def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:
+    """Choose the contacts in which feet are held. Also return notes."""
+    contacts, reason = job.standing.contacts, job.standing.note
+    if job.ground is False:
+        return None, ()
+    if contacts is not None and not contacts.any.any():
+        reason = "those of the source never stand"
+    elif contacts is not None and not job.standing.travels:
+        reason = "the source walks in place, on ground that passes"
+    elif find_up_axis(job.bodies[1]) is None:
+        reason = "neither y nor z is up in the target's file"
+    skipped = {row.role for row in job.match.joints if row.skip and row.target}
+    if contacts is None or reason:
+        if isinstance(job.ground, Terrain):
+            raise UnsupportedError(f"no feet can be put on this ground: {reason}")
+        return None, (f"no feet were held on the ground: {reason}",)
+    bears = ("hands and knees of a robot are not held on the ground",) if job.standing.bearing is not None else ()
+    columns = [
+        column for column, leg in enumerate(contacts.legs) if not any(f"{leg}{part}" in skipped for part in _LEG_PARTS)
+    ]
+    if len(columns) < len(contacts.legs):
+        contacts = select_legs(contacts, columns)
+    return (contacts if columns else None), bears
+
+
+def _choose_terrain(job: RobotJob) -> Terrain:
+    """Choose the ground in the lengths and axes of the robot's file."""
+    up = find_up_axis(job.bodies[1])
+    assert up is not None
+    if not isinstance(job.ground, Terrain):
+        return Terrain.flat(0.0, up=up, unit=1.0)
+    return job.ground.for_clip(job.bodies[1].leg_length / (LEG_HEIGHT_SHARE * HEIGHT), up)
+
+
+def measure_robot(target: Rig, body: Body, speed: bool | float) -> Robot:
+    """Measure a robot.
+
+    speed  True: its joints keep the speeds of the file; False: any; or the largest one of all hinges [rad/s]
+    """
+    tree, shapes = build_tree(target.skeleton), read_collision_shapes(target)
+    soles = {side: find_robot_sole(side, body, shapes) for side in SIDES}
+    notes = list[str]()
+    body = body._replace(segments={**body.segments, **{f"{side}Foot": foot for side, (_, foot, _) in soles.items()}})
+    if not all(is_known for _, _, is_known in soles.values()):
+        notes.append("no collision shapes show the soles of the robot: they are taken from the length of its legs")
+    return Robot(
+        body, tree, {side: sole for side, (sole, _, _) in soles.items()}, _choose_speeds(tree, speed), tuple(notes)
+    )
+
+
+def _choose_speeds(tree: RobotTree, speed: bool | float) -> Floats:
+    if isinstance(speed, bool):
+        return tree.speeds if speed else np.full_like(tree.speeds, np.inf)
+    return np.where(tree.are_slides, np.inf, speed)
+
+
+def make_sampler(terrain: Terrain | None, body: Body) -> GroundSampler:
+    """Make a function that samples the ground in axes ahead, left, up. Without terrain nothing is in the way."""
+
+    def sample(points: Floats) -> tuple[Floats, Floats]:
+        if terrain is None:
+            return np.full(len(points), -np.inf), np.tile([0.0, 0.0, 1.0], (len(points), 1))
+        level = np.concatenate([points, np.zeros((len(points), 1))], axis=1)
+        ground = terrain.sample(rotations.rotate(rotations.inverse(body.world_turn), level))
+        return ground.heights, rotations.rotate(body.world_turn, ground.normals)
+
+    return sample
+
+
+def solve_robot(
+    clip: Clip,
+    source: Body,
+    robot: Robot,
+    match: Match,
+    path: Floats,
+    contacts: Contacts | None,
+    terrain: Terrain | None,
+) -> tuple[Clip, RobotMotion]:
+    """Solve the clip of a robot.
+
+    path      (F, 3) of its hips, in axes ahead, left, up
+    contacts  when its feet stand; None: they follow the directions of the legs
+    """
+    step_s = float(np.median(np.diff(clip.times))) if len(clip) > 1 else _DEFAULT_STEP_S
+    builder = TaskBuilder(clip, source, robot.body, robot.tree)
+    builder.add_segments(match)
+    sample = make_sampler(terrain, robot.body)
+    if contacts is None:
+        for side in SIDES:
+            builder.add_foot_turn(side)
+    else:
+        path = _add_feet(builder, robot, path, contacts, sample, step_s)
+    builder.add_hips(path)
+    motion, rounds = solve_motion(robot.tree, builder.build(), NO_PAIRS, _begin(builder, path), step_s, robot.speeds)
+    back = rotations.inverse(robot.body.world_turn)
+    q = write_configurations(
+        robot.tree, rotations.rotate(back, motion.places), rotations.as_matrix(back) @ motion.turns, motion.values
+    )
+    solved = Clip(np.array(clip.times), Pose(robot.tree.skeleton, q), clip.name)
+    return solved, RobotMotion(robot, contacts, sample, rounds)
+
+
+def _add_feet(
+    builder: TaskBuilder, robot: Robot, path: Floats, contacts: Contacts, sample: GroundSampler, step_s: float
+) -> Floats:
+    """Add the paths of the feet. Return that of the hips, which go along with them."""
+    feet: list[FootPath] = []
+    for column, side in enumerate(contacts.legs):
+        foot = find_foot_path(
+            builder.find_ankles(side, path), builder.find_foot_turns(side),
+            contacts.heel[:, column], contacts.ball[:, column], robot.soles[side], sample, step_s,
+        )  # fmt: skip
+        stands = ramp_stance(contacts.any[:, column], round(_STANCE_RAMP_S / step_s))
+        builder.add_foot(side, foot, stands, robot.soles[side])
+        feet.append(foot)
+    for side in SIDES:
+        if side not in contacts.legs:
+            builder.add_foot_turn(side)
+    path = path + shift_body(feet, step_s, _SHIFT_HALF_WINDOW_S)
+    for side, foot in zip(contacts.legs, feet, strict=True):
+        sunk = sink_body(builder.find_hip(side, path), foot.places, sum(builder.measure_leg(side)), step_s)
+        path = path - sunk[:, None] * [0.0, 0.0, 1.0]
+    return path
+
+
+def _begin(builder: TaskBuilder, path: Floats) -> Motion:
+    """Begin with the robot at rest, its hips where they are to be."""
+    tree, root = builder.tree, builder.tree.root
+    turned = rotations.multiply(builder.turn_hips(), builder.rest_turns[root])
+    base_turns = rotations.multiply(turned, rotations.inverse(tree.turns[root]))
+    from_root = rotations.rotate(builder.turn_hips(), builder.find_hip_middle() - builder.rest[root])
+    places = path - from_root - rotations.rotate(base_turns, tree.centres[root])
+    return Motion(places, rotations.as_matrix(base_turns), np.tile(tree.rest_values, (len(path), 1)))

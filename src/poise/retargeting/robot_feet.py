@@ -1,0 +1,173 @@
+"""Paths of a robot's feet: whole soles that stand, roll about heel and ball, and swing between.
+
+Everything is in axes ahead, left, up. A foot's own axes are heading, up, right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.ground.contact.contacts import find_runs
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.smoothing import average_hann, compute_window_max, smoothstep
+
+# [s] over which the pitch of a foot fades in where it ceases to be flat, and after which swinging feet are smoothed
+_PITCH_RAMP_S, _LIFT_HALF_WINDOW_S = 0.07, 0.04
+# of its length: how far a leg is stretched at most; and [s] over which the body sinks for it
+_MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
+_MAX_PITCH_RAD = np.radians(70.0)
+
+
+class RobotSole(NamedTuple):
+    """The sole of a robot's foot, in the foot's axes from the ankle.
+
+    heel, ball  how far it reaches behind and ahead [file units]; the heel's is negative
+    height      of the ankle over it
+    half_width  of it
+    """
+
+    heel: float
+    ball: float
+    height: float
+    half_width: float
+
+    def list_corners(self) -> Floats:
+        """List its corners (4, 3): both of the heel, then both of the ball."""
+        return np.array(
+            [
+                (along, -self.height, across)
+                for along in (self.heel, self.ball)
+                for across in (-self.half_width, self.half_width)
+            ]
+        )
+
+
+class FootPath(NamedTuple):
+    """Path of a foot.
+
+    places  (F, 3) of the ankle
+    turns   (F, 3, 3) columns are heading, up, right
+    shift   (F, 3) from where the directions of the leg lead
+    """
+
+    places: Floats
+    turns: Floats
+    shift: Floats
+
+
+# heights (k,) and normals (k, 3) of the ground under points (k, 2)
+GroundSampler = Callable[[Floats], tuple[Floats, Floats]]
+
+
+def find_foot_path(
+    ankles: Floats, turns: Floats, heel: Bools, ball: Bools, sole: RobotSole, sample: GroundSampler, step_s: float
+) -> FootPath:
+    """Find the path of a foot.
+
+    ankles      (F, 3) where the directions of the leg lead
+    turns       (F, 3, 3) the foot's axes as in the source
+    heel, ball  (F,) what stands
+    """
+    on = heel | ball
+    places, stood = ankles.copy(), turns.copy()
+    for _, start, stop in zip(*find_runs(on[:, None]), strict=True):
+        run = slice(start, stop + 1)
+        places[run], stood[run] = _stand(ankles[run], turns[run], heel[run], ball[run], sole, sample, step_s)
+    shift = _fill_between(places - ankles, on)
+    turned = rotations.as_vector(rotations.from_matrix(stood @ np.swapaxes(turns, 1, 2)))
+    swung = rotations.as_matrix(rotations.from_vector(_fill_between(turned, on))) @ turns
+    stood = np.where(on[:, None, None], stood, swung)
+    places = np.where(on[:, None], places, ankles + shift)
+    places[:, 2] += _lift(places, stood, on, sole, sample, step_s)
+    return FootPath(places, stood, places - ankles)
+
+
+def _stand(
+    ankles: Floats, turns: Floats, heel: Bools, ball: Bools, sole: RobotSole, sample: GroundSampler, step_s: float
+) -> tuple[Floats, Floats]:
+    """Find ankles and axes of a foot in one stance: it keeps its place and heading, and rolls over heel or ball."""
+    flat = heel & ball
+    shown = flat if flat.any() else np.ones(len(flat), dtype=np.bool_)
+    heading = turns[shown, :2, 0].sum(axis=0)
+    heading = heading / max(float(np.linalg.norm(heading)), 1e-12)
+    pivots = np.where(heel & ~ball, sole.heel, np.where(ball & ~heel, sole.ball, 0.0))
+    points = (
+        ankles[:, :2]
+        + (turns @ np.stack([pivots, np.full(len(pivots), -sole.height), 0.0 * pivots], axis=1)[:, :, None])[:, :2, 0]
+        - pivots[:, None] * heading
+    )  # under the ankle, were the foot flat
+    place = np.median(points[shown], axis=0)
+    heights, normals = sample(place[None])
+    ground, up = np.append(place, heights[0]), normals[0]
+    ahead = np.append(heading, 0.0)
+    ahead = ahead - up * float(ahead @ up)
+    ahead = ahead / float(np.linalg.norm(ahead))
+    right = np.cross(ahead, up)
+    pitch = np.arcsin(np.clip(turns[:, :, 0] @ up, -1.0, 1.0))
+    pitch = np.where(flat, 0.0, np.where(heel, np.maximum(pitch, 0.0), np.minimum(pitch, 0.0)))
+    pitch = np.clip(pitch * _fade_from(flat, step_s), -_MAX_PITCH_RAD, _MAX_PITCH_RAD)
+    cosine, sine = np.cos(pitch)[:, None], np.sin(pitch)[:, None]
+    axes = np.stack([cosine * ahead + sine * up, cosine * up - sine * ahead, np.tile(right, (len(pitch), 1))], axis=2)
+    pivots = np.where(pitch > 0.0, sole.heel, np.where(pitch < 0.0, sole.ball, 0.0))
+    local = np.stack([pivots, np.full(len(pivots), -sole.height), np.zeros(len(pivots))], axis=1)
+    return ground + pivots[:, None] * ahead - (axes @ local[:, :, None])[:, :, 0], axes
+
+
+def _fade_from(flat: Bools, step_s: float) -> Floats:
+    """Compute factors (F,) that rise from 0 at flat frames to 1."""
+    return smoothstep(np.minimum(count_frames_to(flat) * step_s / _PITCH_RAMP_S, 1.0))
+
+
+def count_frames_to(frames: Bools) -> Floats:
+    """Count how far (F,) each frame is from the nearest one of a mask. Infinite where there is none."""
+    numbers = np.arange(len(frames), dtype=np.float64)
+    before = np.maximum.accumulate(np.where(frames, numbers, -np.inf))
+    after = np.minimum.accumulate(np.where(frames, numbers, np.inf)[::-1])[::-1]
+    return np.minimum(numbers - before, after - numbers)
+
+
+def _fill_between(values: Floats, known: Bools) -> Floats:
+    """Fill unknown frames of (F, 3): from the last known to the next one, without speed at both."""
+    frames = np.flatnonzero(known)
+    if not len(frames):
+        return np.zeros_like(values)
+    filled = np.where(known[:, None], values, 0.0)
+    filled[: frames[0]], filled[frames[-1] :] = values[frames[0]], values[frames[-1]]
+    for before, after in zip(frames[:-1].tolist(), frames[1:].tolist(), strict=True):
+        if after > before + 1:
+            shares = smoothstep(np.arange(after - before + 1) / (after - before))[:, None]
+            filled[before : after + 1] = values[before] + shares * (values[after] - values[before])
+    return filled
+
+
+def _lift(places: Floats, turns: Floats, on: Bools, sole: RobotSole, sample: GroundSampler, step_s: float) -> Floats:
+    """Compute how far (F,) swinging feet are lifted out of the ground."""
+    depth = np.zeros(len(places))
+    for corner in sole.list_corners():
+        corners = places + turns @ corner
+        heights, _ = sample(corners[:, :2])
+        depth = np.maximum(depth, heights - corners[:, 2])
+    depth = np.where(on, 0.0, depth)
+    half_width = round(_LIFT_HALF_WINDOW_S / step_s)
+    return np.where(on, 0.0, np.maximum(depth, average_hann(depth, half_width) if half_width else depth))
+
+
+def shift_body(paths: list[FootPath], step_s: float, half_window_s: float) -> Floats:
+    """Compute how the body goes along (F, 3) with its feet: the mean of their shifts, smoothed."""
+    shift = np.mean([path.shift for path in paths], axis=0)
+    half_width = round(half_window_s / step_s)
+    return average_hann(shift, half_width) if half_width else shift
+
+
+def sink_body(hips: Floats, ankles: Floats, leg_length: float, step_s: float) -> Floats:
+    """Compute how far (F,) the body sinks, so that a leg from the hip joint (F, 3) reaches its ankle (F, 3)."""
+    ways = hips - ankles
+    level = (ways[:, :2] ** 2).sum(axis=1)
+    highest = np.sqrt(np.maximum((_MAX_STRETCH * leg_length) ** 2 - level, 0.0))
+    depth = np.maximum(ways[:, 2] - highest, 0.0)
+    half_width = round(_SINK_HALF_WINDOW_S / step_s)
+    return average_hann(compute_window_max(depth, half_width), half_width) if half_width else depth

@@ -1,0 +1,136 @@
+"""Measures of a robot's clip: feet on the ground, limits and speeds of joints. By forward kinematics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.clip import Clip
+from poise.retargeting.robot import RobotMotion
+from poise.retargeting.robot_tree import RobotTree, Unknown, read_configurations
+
+# Bounds of `ok` for robots. Their hips are wide, their joints limited: limbs follow as far as they can.
+MAX_ROBOT_ERROR_DEG = 20.0
+MAX_ROBOT_SKATE_CM_S, MAX_ROBOT_DEPTH_MM, MAX_ROBOT_FLOATING_MM = 0.5, 5.0, 3.0
+# speeds are kept up to rounding
+_MAX_SPEED_SHARE = 1.001
+# of its range: nearer to an end a joint is at its limit
+_LIMIT_MARGIN = 1e-6
+_MM, _CM = 1000.0, 100.0
+
+
+class JointUse(NamedTuple):
+    """How far a joint of a robot is used.
+
+    joint     its name
+    speed     the largest speed [rad/s, file units/s]
+    most      the largest one that is kept; None where there is none
+    at_limit  share of frames at an end of its range
+    """
+
+    joint: str
+    speed: float
+    most: float | None
+    at_limit: float
+
+
+class RobotMeasures(NamedTuple):
+    """Measures of a robot's clip.
+
+    feet    the largest speed of what stands [cm/s], depth of soles in the ground and floating of what stands [mm];
+            None where feet are not held
+    joints  how far each joint is used
+    rounds  how many rounds the solve took
+    """
+
+    feet: Mapping[str, float] | None
+    joints: tuple[JointUse, ...]
+    rounds: int
+
+    @property
+    def fastest(self) -> JointUse:
+        """The joint that is nearest to its largest speed, else the fastest one."""
+        return max(self.joints, key=lambda use: (use.speed / use.most if use.most else 0.0, use.speed))
+
+    def __str__(self) -> str:
+        fastest = self.fastest
+        most = "" if fastest.most is None else f" of {fastest.most:.1f}"
+        lines = [f"fastest joint: {fastest.joint} {fastest.speed:.1f}{most} rad/s"]
+        at_limit = [use for use in self.joints if use.at_limit > 0.0]
+        if at_limit:
+            uses = sorted(at_limit, key=lambda use: -use.at_limit)
+            lines.append("at their limits: " + ", ".join(f"{use.joint} {100.0 * use.at_limit:.0f} %" for use in uses))
+        return "\n".join(lines)
+
+    def as_object(self) -> dict[str, Any]:
+        """Return every number as a JSON object."""
+        return {"joints": [use._asdict() for use in self.joints], "rounds": self.rounds}
+
+    def list_losses(self) -> list[str]:
+        """List the joints that exceed their speed, a sentence each."""
+        return [
+            f"{use.joint} turns by {use.speed:.1f} rad/s, more than {use.most:g}"
+            for use in self.joints
+            if use.most is not None and use.speed > _MAX_SPEED_SHARE * use.most
+        ]
+
+
+def measure_robot_clip(clip: Clip, motion: RobotMotion, *, is_in_place: bool) -> RobotMeasures:
+    """Measure a robot's clip."""
+    feet = None if motion.contacts is None or is_in_place else _measure_feet(clip, motion)
+    return RobotMeasures(feet, _measure_joints(clip, motion), motion.rounds)
+
+
+def _measure_joints(clip: Clip, motion: RobotMotion) -> tuple[JointUse, ...]:
+    tree = motion.robot.tree
+    values = read_configurations(tree, clip.poses.q)[2]
+    steps = np.diff(clip.times)
+    speeds = (np.abs(np.diff(values, axis=0)) / steps[:, None]).max(axis=0) if len(steps) else np.zeros(values.shape[1])
+    low, high = tree.ranges.T
+    at_limit = ((values <= low + _LIMIT_MARGIN) | (values >= high - _LIMIT_MARGIN)).mean(axis=0)
+    return tuple(
+        JointUse(_name_unknown(tree, unknown), speed, most if np.isfinite(most) else None, share)
+        for unknown, speed, most, share in zip(
+            tree.unknowns, speeds.tolist(), motion.robot.speeds.tolist(), at_limit.tolist(), strict=True
+        )
+    )
+
+
+def _name_unknown(tree: RobotTree, unknown: Unknown) -> str:
+    """Name an unknown: its joint, and the axis of a ball."""
+    axis = f" {unknown.order[unknown.place].lower()}" if unknown.order else ""
+    return tree.skeleton.names[unknown.row] + axis
+
+
+def _measure_feet(clip: Clip, motion: RobotMotion) -> dict[str, float]:
+    """Measure the largest speed of what stands, depth and floating."""
+    robot, contacts = motion.robot, motion.contacts
+    assert contacts is not None
+    mm, cm = (scale * (robot.body.skeleton.metres_per_unit or 1.0) for scale in (_MM, _CM))
+    steps, worst = np.diff(clip.times), {"skate": 0.0, "depth": 0.0, "floating": 0.0}
+    for column, side in enumerate(contacts.legs):
+        corners = place_soles(clip, motion, side)
+        heights = np.stack([corners[:, k, 2] - motion.sample(corners[:, k, :2])[0] for k in range(4)], axis=1)
+        worst["depth"] = max(worst["depth"], -mm * float(heights.min()))
+        for stands, points in ((contacts.heel[:, column], [0, 1]), (contacts.ball[:, column], [2, 3])):
+            if not stands.any():
+                continue
+            worst["floating"] = max(worst["floating"], mm * float(heights[stands][:, points].max()))
+            ways = np.linalg.norm(np.diff(corners[:, points].mean(axis=1), axis=0), axis=-1)
+            both = stands[1:] & stands[:-1]
+            if both.any():
+                worst["skate"] = max(worst["skate"], cm * float((ways / steps)[both].max()))
+    return worst
+
+
+def place_soles(clip: Clip, motion: RobotMotion, side: str) -> Floats:
+    """Place the corners (F, 4, 3) of a sole in axes ahead, left, up: both of the heel, then both of the ball."""
+    body, world = motion.robot.body, clip.poses.world
+    segment, sole = body.segments[f"{side}Foot"], motion.robot.soles[side]
+    turns = rotations.multiply(rotations.multiply(body.world_turn, world.rotations[:, segment.row]), segment.row_frame)
+    ankles = rotations.rotate(body.world_turn, world.positions[:, segment.row])
+    return ankles[:, None] + rotations.rotate(turns[:, None], sole.list_corners())

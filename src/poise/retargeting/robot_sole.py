@@ -1,0 +1,87 @@
+"""Soles of robots, from the collision shapes of their feet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.io.bone_end import LinkShape
+from poise.io.collision_shapes import CollisionShapes
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.pose import Pose
+from poise.retargeting.body import Body, Segment
+from poise.retargeting.robot_feet import RobotSole
+
+# of the leg: soles of robots without shapes (height after Drillis & Contini 1966)
+_HEIGHT, _HEEL, _BALL, _HALF_WIDTH = 0.08, -0.08, 0.2, 0.04
+# of the leg: what is this near to the lowest point is part of the sole
+_THICKNESS = 0.03
+# a foot at rest is level up to this slope; a larger one than the second is no sole
+_LEVEL_RAD, _MAX_SLOPE_RAD = np.radians(1.0), np.radians(60.0)
+_ALONG, _ACROSS = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
+
+
+def find_robot_sole(side: str, body: Body, shapes: CollisionShapes) -> tuple[RobotSole, Segment, bool]:
+    """Find the sole of a foot, its axes, and whether shapes show it.
+
+    The axes are those of the reference pose, turned until the longest sides of the foot from below are level.
+    """
+    segment = body.segments[f"{side}Foot"]
+    own = [(row, shape) for row, shape in shapes.shapes if segment.row in body.skeleton.list_path(row)]
+    if not own:
+        leg = body.leg_length
+        return RobotSole(_HEEL * leg, _BALL * leg, _HEIGHT * leg, _HALF_WIDTH * leg), segment, False
+    for level_axis, axis in ((0, _ACROSS), (2, -_ALONG)):  # pitch, then roll
+        angle = _find_slope(_list_points(body, segment, own)[:, [level_axis, 1]])
+        if _LEVEL_RAD < abs(angle) <= _MAX_SLOPE_RAD:
+            turned = rotations.multiply(segment.row_frame, rotations.about(axis, angle))
+            segment = Segment(segment.row, segment.row, turned, turned)
+    points = _list_points(body, segment, own)
+    lowest = float(points[:, 1].min())
+    low = points[points[:, 1] <= lowest + _THICKNESS * body.leg_length]
+    sole = RobotSole(float(low[:, 0].min()), float(low[:, 0].max()), -lowest, float(np.abs(low[:, 2]).max()))
+    return sole, segment, True
+
+
+def _list_points(body: Body, segment: Segment, shapes: list[tuple[int, LinkShape]]) -> Floats:
+    """List points (k, 3) of shapes, from the ankle in the axes of a foot."""
+    reference = body.reference.skeleton
+    world = Pose(reference, reference.rest_q).world
+    axes = rotations.as_matrix(rotations.multiply(world.rotations[segment.row], segment.row_frame))
+    return np.concatenate(
+        [
+            _list_corners(shape, axes, rotations.as_matrix(world.rotations[row]))
+            + (world.positions[row] - world.positions[segment.row]) @ axes
+            for row, shape in shapes
+        ]
+    )
+
+
+def _list_corners(shape: LinkShape, axes: Floats, turn: Floats) -> Floats:
+    """List the corners (k, 3) of a shape in the axes of a foot. A ball around them counts downwards alone."""
+    own = turn @ shape.axes
+    signs = np.array(list(np.ndindex(2, 2, 2))) * 2.0 - 1.0
+    corners = turn @ shape.centre + (signs * shape.half_extents) @ own.T
+    discs = shape.disc_radius * np.concatenate([own[:, :2].T, -own[:, :2].T])
+    spread = (corners[:, None] + discs[None]).reshape(-1, 3)
+    return spread @ axes - [0.0, shape.ball_radius, 0.0]
+
+
+def _find_slope(points: Floats) -> float:
+    """Find the slope [rad] of the longest side of points (k, 2) from below."""
+    hull: list[Floats] = []
+    for point in points[np.lexsort((points[:, 1], points[:, 0]))]:
+        while len(hull) > 1 and _turn_left(hull[-2], hull[-1], point) <= 0.0:
+            hull.pop()
+        hull.append(point)
+    sides = np.diff(np.array(hull), axis=0)
+    if not len(sides):
+        return 0.0
+    longest = sides[np.linalg.norm(sides, axis=1).argmax()]
+    return float(np.arctan2(longest[1], longest[0]))
+
+
+def _turn_left(first: Floats, second: Floats, third: Floats) -> float:
+    """Measure by how much a way of three points turns left. Negative: right."""
+    ahead, after = second - first, third - second
+    return float(ahead[0] * after[1] - ahead[1] * after[0])

@@ -1,0 +1,221 @@
+"""Solve of a whole clip for a robot: Gauss-Newton steps over all frames, with limits and speeds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.kernels.clip_least_squares import (
+    BASE_COLUMNS,
+    compute_measure_size,
+    compute_step,
+    compute_step_size,
+    measure_frames,
+)
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints
+from poise.retargeting.robot_tree import RobotTree
+
+# weights of squared changes of step at 60 frames a second: joints [1/rad], place [1/m] and rotation of the base
+_REFERENCE_FPS = 60.0
+_JOINT_SMOOTHING, _PLACE_SMOOTHING, _TURN_SMOOTHING = 1.0, 20.0, 1.0
+# weight of squared distances of joints from rest: joints that no task needs
+_REST_WEIGHT = 1e-3
+# weights of speeds above the limit, of which a part is aimed at, and of capsules [1/m]
+_SPEED_WEIGHT, _SPEED_SHARE = 2000.0, 0.98
+_PAIR_WEIGHT = 12.0
+_MAX_ROUNDS = 20
+# the largest weight of a task in the first stage, and the gain of a round that ends a stage before the last one
+_SOFT_WEIGHT, _SOFT_GAIN = 10.0, 0.05
+_MAX_REFUSALS, _MAX_LIMIT_ROUNDS = 4, 4
+# a round that gains less of the cost is the last one
+_MIN_GAIN = 1e-3
+_FIRST_DAMPING, _LEAST_DAMPING, _REFUSED_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 1e-2, 10.0
+# [rad, m] the longest step of a round
+_MAX_STEP = 0.6
+_AT_LIMIT = 1e-9
+
+
+class Tasks(NamedTuple):
+    """What a robot is to do in each frame.
+
+    kinds    (m,) of the kernel
+    nodes    (m,) nodes of the tree
+    points   (m, 3) the direction or point in the node's frame
+    targets  (F, m, 9) rotation matrix, or the world direction or point in the first three
+    weights  (F, m)
+    """
+
+    kinds: Ints
+    nodes: Ints
+    points: Floats
+    targets: Floats
+    weights: Floats
+
+
+class Pairs(NamedTuple):
+    """Capsules that are to stay apart.
+
+    nodes    (p, 2)
+    ends     (p, 4, 3) in the nodes' frames
+    reaches  (p,) distance of both axes from which on they are too near
+    """
+
+    nodes: Ints
+    ends: Floats
+    reaches: Floats
+
+
+NO_PAIRS = Pairs(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 4, 3)), np.zeros(0))
+
+
+class Motion(NamedTuple):
+    """Motion of a robot.
+
+    places  (F, 3) of the base
+    turns   (F, 3, 3) of the base
+    values  (F, K - 6)
+    """
+
+    places: Floats
+    turns: Floats
+    values: Floats
+
+
+class _Measured(NamedTuple):
+    """Costs, and what a step is computed from."""
+
+    cost: float
+    changes: Floats
+    excess: Floats
+
+
+def solve_motion(
+    tree: RobotTree, tasks: Tasks, pairs: Pairs, start: Motion, step_s: float, speeds: Floats
+) -> tuple[Motion, int]:
+    """Solve all frames of a clip at once. Also return how many rounds were needed.
+
+    speeds  (K - 6,) largest speeds; infinite where there are none
+    """
+    solver = _Solver(tree, tasks, pairs, step_s, speeds)
+    return solver.solve(start)
+
+
+class _Solver:
+    """The solve of one clip."""
+
+    def __init__(self, tree: RobotTree, tasks: Tasks, pairs: Pairs, step_s: float, speeds: Floats) -> None:
+        frames, unknowns = len(tasks.targets), tree.unknown_count
+        self._tree, self._tasks, self._pairs, self._active_pairs = tree, tasks, pairs, NO_PAIRS
+        self._low, self._high = tree.ranges.T
+        self._rest = tree.rest_values
+        self._most = np.concatenate([np.full(BASE_COLUMNS, np.inf), _SPEED_SHARE * step_s * speeds])
+        rate = (1.0 / (step_s * _REFERENCE_FPS)) ** 3
+        self._smoothing = np.full(unknowns, _JOINT_SMOOTHING * rate)
+        self._smoothing[:3], self._smoothing[3:6] = _PLACE_SMOOTHING * rate, _TURN_SMOOTHING * rate
+        self._hessians = np.empty((frames, unknowns, unknowns))
+        self._gradients = np.empty((frames, unknowns))
+        self._costs = np.empty(frames)
+        self._step = np.empty((frames, unknowns))
+        self._measure_work = np.empty(compute_measure_size(len(tree.arrays.parents)))
+        self._step_work = np.empty(compute_step_size(frames, unknowns))
+
+    def solve(self, motion: Motion) -> tuple[Motion, int]:
+        """Repeat steps until they gain nothing: with soft weights first, then in full, then with capsules apart."""
+        firm, rounds = self._tasks, 0
+        soft = firm._replace(weights=np.minimum(firm.weights, _SOFT_WEIGHT))
+        stages = [(soft, NO_PAIRS, _SOFT_GAIN), (firm, NO_PAIRS, _MIN_GAIN)]
+        if len(self._pairs.nodes):
+            stages[1:] = [(firm, NO_PAIRS, _SOFT_GAIN), (firm, self._pairs, _MIN_GAIN)]
+        for tasks, pairs, least_gain in stages:
+            self._tasks, self._active_pairs = tasks, pairs
+            motion, count = self._solve_stage(motion, least_gain)
+            rounds += count
+        return motion, rounds
+
+    def _solve_stage(self, motion: Motion, least_gain: float) -> tuple[Motion, int]:
+        """Repeat steps until one gains less than a share of the cost."""
+        damping = _FIRST_DAMPING
+        for count in range(1, _MAX_ROUNDS + 1):
+            before = self._measure(motion, with_matrix=True)
+            moved, after, damping = self._take_step(motion, before, damping)
+            if after is None:
+                return motion, count
+            motion = moved
+            if before.cost - after.cost <= least_gain * before.cost:
+                return motion, count
+        return motion, _MAX_ROUNDS
+
+    def _take_step(self, motion: Motion, before: _Measured, damping: float) -> tuple[Motion, _Measured | None, float]:
+        """Take a step that lowers the cost, with more damping where the first one does not."""
+        least = max(_LEAST_DAMPING, damping / _DAMPING_FACTOR)
+        for refusals in range(_MAX_REFUSALS):
+            self._compute_step(motion, before, damping)
+            moved = self._move(motion)
+            after = self._measure(moved, with_matrix=False)
+            if after.cost < before.cost:
+                return moved, after, damping if refusals else least
+            damping = max(_DAMPING_FACTOR * damping, _REFUSED_DAMPING)
+        return motion, None, damping
+
+    def _compute_step(self, motion: Motion, before: _Measured, damping: float) -> None:
+        """Compute a step. Unknowns that it takes over a limit go to the limit, and the others are solved anew."""
+        free = self._find_free(motion)
+        given = np.zeros_like(self._gradients)
+        to_low, to_high = self._low - motion.values, self._high - motion.values
+        for _ in range(_MAX_LIMIT_ROUNDS):
+            compute_step(
+                self._hessians, self._gradients, before.changes, before.excess, free, given,
+                self._smoothing, _SPEED_WEIGHT, damping, self._step, self._step_work,
+            )  # fmt: skip
+            steps = self._step[:, BASE_COLUMNS:]
+            over = free[:, BASE_COLUMNS:] & ((steps < to_low - _AT_LIMIT) | (steps > to_high + _AT_LIMIT))
+            if not over.any():
+                break
+            given[:, BASE_COLUMNS:][over] = np.clip(steps, to_low, to_high)[over]
+            free[:, BASE_COLUMNS:][over] = False
+
+    def _find_free(self, motion: Motion) -> Bools:
+        """Find the unknowns that may change: those at a limit may not go on."""
+        free = np.ones_like(self._gradients, dtype=np.bool_)
+        ways = self._gradients[:, BASE_COLUMNS:]
+        free[:, BASE_COLUMNS:] = ~(
+            ((motion.values <= self._low + _AT_LIMIT) & (ways < 0.0))
+            | ((motion.values >= self._high - _AT_LIMIT) & (ways > 0.0))
+        )
+        return free
+
+    def _move(self, motion: Motion) -> Motion:
+        """Move by the step, as far as limits allow."""
+        longest = float(np.abs(self._step[:, 3:]).max())
+        step = self._step * min(1.0, _MAX_STEP / max(longest, 1e-300))
+        turned = rotations.as_matrix(rotations.from_vector(step[:, 3:BASE_COLUMNS])) @ motion.turns
+        values = np.clip(motion.values + step[:, BASE_COLUMNS:], self._low, self._high)
+        return Motion(motion.places + step[:, :3], turned, values)
+
+    def _measure(self, motion: Motion, *, with_matrix: bool) -> _Measured:
+        """Measure the cost; also matrices and gradients, if wanted."""
+        measure_frames(
+            *self._tree.arrays, *motion, *self._tasks, *self._active_pairs, _PAIR_WEIGHT, int(with_matrix),
+            self._hessians, self._gradients, self._costs, self._measure_work,
+        )  # fmt: skip
+        off = motion.values - self._rest
+        cost = float(self._costs.sum()) + 0.5 * _REST_WEIGHT * float((off * off).sum())
+        if with_matrix:
+            self._gradients[:, BASE_COLUMNS:] -= _REST_WEIGHT * off
+            diagonal = np.arange(BASE_COLUMNS, self._tree.unknown_count)
+            self._hessians[:, diagonal, diagonal] += _REST_WEIGHT
+        steps = self._list_steps(motion)
+        changes, excess = np.zeros_like(self._gradients), np.zeros_like(self._gradients)
+        changes[1:-1] = np.diff(steps, axis=0)
+        excess[1:] = np.sign(steps) * np.maximum(np.abs(steps) - self._most, 0.0)
+        cost += 0.5 * float((self._smoothing * changes * changes).sum())
+        cost += 0.5 * _SPEED_WEIGHT * float((excess * excess).sum())
+        return _Measured(cost, changes, excess)
+
+    def _list_steps(self, motion: Motion) -> Floats:
+        """List the steps (F - 1, K) from frame to frame."""
+        turns = rotations.from_matrix(motion.turns[1:] @ np.swapaxes(motion.turns[:-1], 1, 2))
+        parts = [np.diff(motion.places, axis=0), rotations.as_vector(turns), np.diff(motion.values, axis=0)]
+        return np.concatenate(parts, axis=1)

@@ -1,0 +1,211 @@
+"""Tasks of a robot: what its links are to do so that it moves as the source."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.kernels.clip_least_squares import DIRECTION, PLACE, ROTATION
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.vectors import normalise
+from poise.model.anatomy.rest_geometry import compute_rest_rotations
+from poise.model.clip import Clip
+from poise.model.roles.bone_names import SIDES
+from poise.model.skeleton import Kind
+from poise.retargeting.body import NEXT_PARTS, Body, Segment
+from poise.retargeting.match import Match
+from poise.retargeting.robot_body import turn_to_body
+from poise.retargeting.robot_feet import FootPath, RobotSole, count_frames_to
+from poise.retargeting.robot_solve import Tasks
+from poise.retargeting.robot_tree import RobotTree
+
+# weights of rotations and directions [1/rad]
+_TRUNK_WEIGHT, _THIGH_WEIGHT, _UPPER_ARM_WEIGHT, _LOWER_WEIGHT = 1.0, 1.0, 0.7, 1.0
+_FREE_FOOT_WEIGHT = 0.5
+_HAND_WEIGHT, _HEAD_WEIGHT, _SWING_FOOT_WEIGHT, _STANDING_FOOT_WEIGHT = 0.15, 0.3, 3.0, 30.0
+# weights of places, in lengths of a leg of 0.6 m [1/m]
+_HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 30.0, 600.0
+_WEIGHT_LEG = 0.6
+# parts whose rotation about the bone counts, too
+_TURNED_PARTS = (("UpperLeg", _THIGH_WEIGHT), ("UpperArm", _UPPER_ARM_WEIGHT), ("Hand", _HAND_WEIGHT))
+_FULL_FREEDOM = 6
+_BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
+
+
+class _Task(NamedTuple):
+    kind: int
+    node: int
+    point: Floats
+    targets: Floats
+    weights: Floats
+
+
+class TaskBuilder:
+    """Builds the tasks of a clip. Everything is in axes ahead, left, up.
+
+    turns, places  (F, n, 4) and (F, n, 3) of the source
+    rest           (n, 3) places of the target at rest, and
+    rest_turns     (n, 4) its rotations, both in the axes of its body
+    """
+
+    def __init__(self, clip: Clip, source: Body, target: Body, tree: RobotTree) -> None:
+        world = clip.poses.world
+        self.source, self.target, self.tree = source, target, tree
+        self.turns = rotations.multiply(source.world_turn, world.rotations)
+        self.places = rotations.rotate(source.world_turn, world.positions)
+        to_body = turn_to_body(target.reference.body)
+        self.rest = rotations.rotate(to_body, target.reference.body.points)
+        rest_turns = rotations.from_matrix(compute_rest_rotations(target.reference.skeleton))
+        self.rest_turns = rotations.multiply(to_body, rest_turns)
+        self._count = len(clip)
+        self._tasks: list[_Task] = []
+
+    # --- The source ------------------------------------------------------------------------------
+
+    def turn_segment(self, role: str, *, with_carrier: bool = True) -> Floats:
+        """Compute the rotation (F, 4) of a segment of the source."""
+        segment = self.source.segments[role]
+        row, frame = (segment.carrier, segment.carrier_frame) if with_carrier else (segment.row, segment.row_frame)
+        return rotations.multiply(self.turns[:, row], frame)
+
+    def turn_hips(self) -> Floats:
+        """Compute the rotation (F, 4) of the source's hips."""
+        return self.turn_segment(f"joint {self.source.spine.rows[0]}")
+
+    def find_direction(self, role: str) -> Floats:
+        """Find the direction (F, 3) of a segment of the source."""
+        side = next(side for side in SIDES if role.startswith(side))
+        after = f"{side}{NEXT_PARTS[role[len(side) :]]}"
+        rows = self.source.rows
+        return normalise(self.places[:, rows[after]] - self.places[:, rows[role]])
+
+    # --- The target ------------------------------------------------------------------------------
+
+    def find_rest(self, role: str) -> Floats:
+        """Find the place (3,) of a role of the target at rest."""
+        return self.rest[self.target.rows[role]]
+
+    def find_hip_middle(self) -> Floats:
+        """Find the middle (3,) of the target's hip joints at rest."""
+        return 0.5 * (self.find_rest("leftUpperLeg") + self.find_rest("rightUpperLeg"))
+
+    def find_hip(self, side: str, path: Floats) -> Floats:
+        """Find a hip joint (F, 3) from the path of the middle of both."""
+        return path + rotations.rotate(self.turn_hips(), self.find_rest(f"{side}UpperLeg") - self.find_hip_middle())
+
+    def measure_leg(self, side: str) -> tuple[float, float]:
+        """Measure thigh and shin of the target."""
+        hip, knee, ankle = (self.find_rest(f"{side}{part}") for part in ("UpperLeg", "LowerLeg", "Foot"))
+        return float(np.linalg.norm(knee - hip)), float(np.linalg.norm(ankle - knee))
+
+    def find_ankles(self, side: str, path: Floats) -> Floats:
+        """Find where the directions of a leg lead (F, 3), from the path of the hips."""
+        thigh, shin = self.measure_leg(side)
+        ways = thigh * self.find_direction(f"{side}UpperLeg") + shin * self.find_direction(f"{side}LowerLeg")
+        return self.find_hip(side, path) + ways
+
+    def find_foot_turns(self, side: str) -> Floats:
+        """Find the axes (F, 3, 3) of a foot as in the source: heading, up, right."""
+        return rotations.as_matrix(self.turn_segment(f"{side}Foot"))
+
+    # --- Tasks -----------------------------------------------------------------------------------
+
+    def add_segments(self, match: Match) -> None:
+        """Add the rotations and directions of trunk, limbs, hands and head."""
+        used = {row.role for row in match.joints if row.is_used}
+        spine, source_spine = self.target.spine.rows, self.source.spine.rows
+        self._add_trunk(spine[0], source_spine[0], _TRUNK_WEIGHT)
+        if len(spine) > 1:
+            self._add_trunk(spine[-1], source_spine[-1], _TRUNK_WEIGHT)
+        if self.target.neck.rows and self.source.neck.rows:
+            self._add_trunk(self.target.neck.rows[-1], self.source.neck.rows[-1], _HEAD_WEIGHT)
+        for side in SIDES:
+            for part, weight in _TURNED_PARTS:
+                role = f"{side}{part}"
+                if role in used:
+                    turn = rotations.about(_BONE, np.radians(match[role].turn))
+                    turns = rotations.multiply(self.turn_segment(role), turn)
+                    self._add_turn(self.target.segments[role], turns, weight)
+            for role in (f"{side}LowerLeg", f"{side}LowerArm"):
+                if role in used:
+                    self._add_direction(role, _LOWER_WEIGHT)
+
+    def _add_trunk(self, row: int, source_row: int, weight: float) -> None:
+        self._add_turn(self.target.segments[f"joint {row}"], self.turn_segment(f"joint {source_row}"), weight)
+
+    def _add_turn(self, segment: Segment, turns: Floats, weight: Floats | float) -> None:
+        """Add the rotation of a segment, if the robot can turn it."""
+        row, frame = segment.carrier, segment.carrier_frame
+        turned = rotations.multiply(turns, rotations.inverse(frame))
+        turned = rotations.multiply(turned, rotations.inverse(self.tree.turns[row]))
+        matrices = rotations.as_matrix(turned).reshape(self._count, 9)
+        self._add(ROTATION, int(self.tree.nodes[row]), np.zeros(3), matrices, weight)
+
+    def _add_direction(self, role: str, weight: float) -> None:
+        side = next(side for side in SIDES if role.startswith(side))
+        after = self.find_rest(f"{side}{NEXT_PARTS[role[len(side) :]]}")
+        row = self.target.rows[role]
+        local = self._turn_into_node(row, normalise(after - self.find_rest(role)))
+        self._add(DIRECTION, int(self.tree.nodes[row]), local, self.find_direction(role), weight)
+
+    def add_hips(self, path: Floats) -> None:
+        """Add the path (F, 3) of the middle of the hip joints."""
+        row = self.target.spine.rows[0]
+        local = self._turn_into_node(row, self.find_hip_middle() - self.rest[row]) + self.tree.centres[row]
+        self._add(PLACE, int(self.tree.nodes[row]), local, path, _HIPS_WEIGHT * self._per_length)
+
+    def add_foot_turn(self, side: str) -> None:
+        """Add the rotation of a foot as in the source. It may go where the leg leads it."""
+        self._add_turn(self.target.segments[f"{side}Foot"], self.turn_segment(f"{side}Foot"), _FREE_FOOT_WEIGHT)
+
+    def add_foot(self, side: str, path: FootPath, stands: Floats, sole: RobotSole) -> None:
+        """Add the path of a foot: heel, ball and rotation. `stands` (F,) is 1 where it stands, 0 where it swings."""
+        segment = self.target.segments[f"{side}Foot"]
+        firm = _STANDING_FOOT_WEIGHT if self._has_full_leg(side) else _FREE_FOOT_WEIGHT
+        self._add_turn(
+            segment, rotations.from_matrix(path.turns), _SWING_FOOT_WEIGHT + stands * (firm - _SWING_FOOT_WEIGHT)
+        )
+        weights = self._per_length * (_SWING_WEIGHT + stands * (_STANDING_WEIGHT - _SWING_WEIGHT))
+        row, node = segment.row, int(self.tree.nodes[segment.row])
+        for along in (sole.heel, sole.ball):
+            point = np.array([along, -sole.height, 0.0])
+            local = rotations.rotate(rotations.multiply(self.tree.turns[row], segment.row_frame), point)
+            self._add(PLACE, node, local + self.tree.centres[row], path.places + path.turns @ point, weights)
+
+    def _has_full_leg(self, side: str) -> bool:
+        """Return whether a leg can turn its foot in any way."""
+        skeleton, rows = self.target.skeleton, self.target.rows
+        path = skeleton.list_path(rows[f"{side}Foot"])
+        hips = self.target.spine.rows[0]
+        below = path[path.index(hips) + 1 :] if hips in path else path
+        counts = {Kind.HINGE: 1, Kind.SLIDE: 1, Kind.BALL: 3}
+        return sum(counts.get(Kind(int(skeleton.kinds[row])), 0) for row in below) >= _FULL_FREEDOM
+
+    @property
+    def _per_length(self) -> float:
+        return _WEIGHT_LEG / self.target.leg_length
+
+    def _turn_into_node(self, row: int, vector: Floats) -> Floats:
+        """Turn a vector (3,) at rest into the node of a row."""
+        local = rotations.rotate(rotations.inverse(self.rest_turns[row]), vector)
+        return rotations.rotate(self.tree.turns[row], local)
+
+    def _add(self, kind: int, node: int, point: Floats, targets: Floats, weights: Floats | float) -> None:
+        full = np.zeros((self._count, 9))
+        full[:, : targets.shape[1]] = targets
+        self._tasks.append(_Task(kind, node, point, full, np.broadcast_to(weights, self._count)))
+
+    def build(self) -> Tasks:
+        """Build the tasks as arrays."""
+        kinds, nodes, points, targets, weights = zip(*self._tasks, strict=True)
+        return Tasks(
+            np.array(kinds, dtype=np.int64), np.array(nodes, dtype=np.int64), np.array(points),
+            np.ascontiguousarray(np.stack(targets, axis=1)), np.ascontiguousarray(np.stack(weights, axis=1)),
+        )  # fmt: skip
+
+
+def ramp_stance(stands: Bools, half_width: int) -> Floats:
+    """Compute how much (F,) a foot stands: 1 in stance, falling to 0 beside it."""
+    return np.maximum(1.0 - count_frames_to(stands) / max(half_width, 1), 0.0)

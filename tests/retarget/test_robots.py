@@ -1,0 +1,145 @@
+"""poise.retarget() onto robots: feet stand where the source's stand, joints keep their limits and speeds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise import InputError, UnsupportedError
+from poise.maths import rotations
+from poise.model.skeleton import Kind
+from tests.retarget.characters import LIMBS, build_character, build_clip, build_rig, find_directions, measure_angles
+
+WALK, G1 = "bvh/cmu_12_01_walk.bvh", "urdf/g1_29dof.urdf"
+# the four spheres under a foot of the G1, by its file [m]
+G1_HEEL, G1_BALL = ((-0.05, 0.025, -0.03), (-0.05, -0.025, -0.03)), ((0.12, 0.03, -0.03), (0.12, -0.03, -0.03))
+G1_RADIUS_M = 0.005
+
+
+@pytest.fixture(scope="module")
+def walking_g1(data):
+    walk, robot = poise.load(data / WALK), poise.load(data / G1)
+    return walk, robot, poise.retarget(walk, robot)
+
+
+def place_g1_points(done, side, points):
+    """World places (F, k, 3) of points of a foot, by forward kinematics."""
+    world = done.poses.world
+    row = done.skeleton.index(f"{side}_ankle_roll_joint")
+    return world.positions[:, None, row] + rotations.rotate(world.rotations[:, None, row], np.array(points))
+
+
+def read_joint_values(done):
+    """Values (F, k) of hinges and their names."""
+    rows = np.flatnonzero(done.skeleton.kinds == Kind.HINGE)
+    return done.poses.q[:, done.skeleton.q_start[rows]], [done.skeleton.names[row] for row in rows]
+
+
+def test_feet_of_a_robot_stand_still_on_the_ground(walking_g1):
+    _, _, done = walking_g1
+    for column, side in enumerate(done.contacts.legs):
+        for stands, points in ((done.contacts.heel, G1_HEEL), (done.contacts.ball, G1_BALL)):
+            touching = place_g1_points(done, side, np.array(points) - [0.0, 0.0, G1_RADIUS_M])
+            places = place_g1_points(done, side, points)
+            on = stands[:, column]
+            both = on[1:] & on[:-1]
+            speeds = np.linalg.norm(np.diff(touching.mean(axis=1), axis=0), axis=-1) * done.fps
+            assert speeds[both].max() < 0.005  # [m/s]
+            assert np.abs(places[on][..., 2] - G1_RADIUS_M).max() < 0.002
+        corners = place_g1_points(done, side, (*G1_HEEL, *G1_BALL))
+        assert corners[..., 2].min() - G1_RADIUS_M > -0.005
+
+
+def test_limbs_of_a_robot_point_as_in_the_source(walking_g1):
+    walk, robot, done = walking_g1
+    angles = [
+        measure_angles(
+            find_directions(done.source, walk.roles.joints, role, end)[:, [2, 0, 1]],  # y up, facing z
+            find_directions(done, robot.roles.joints, role, end),
+        )
+        for role, end in LIMBS
+    ]
+    assert np.percentile(angles, 50.0) < 4.0
+    assert np.percentile(angles, 95.0) < 10.0
+    assert done.report.ok
+
+
+def test_a_robot_keeps_limits_and_speeds_of_its_file(walking_g1):
+    _, robot, done = walking_g1
+    values, names = read_joint_values(done)
+    speeds = np.abs(np.diff(values, axis=0)) * done.fps
+    for column, name in enumerate(names):
+        limit = robot.skeleton[name].limit
+        assert limit.low - 1e-12 <= values[:, column].min()
+        assert values[:, column].max() <= limit.high + 1e-12
+        assert speeds[:, column].max() <= robot.skeleton.motors[name].velocity
+
+
+def test_the_largest_speed_is_an_option(walking_g1):
+    walk, robot, done = walking_g1
+    slow = poise.retarget(walk, robot, speed=6.0)
+    fastest = [(np.abs(np.diff(read_joint_values(one)[0], axis=0)) * one.fps).max() for one in (done, slow)]
+    assert fastest[0] > 8.0
+    assert fastest[1] <= 6.0 * 1.001
+    for speed in (0.0, -1.0, float("nan")):
+        with pytest.raises(InputError, match="speed"):
+            poise.retarget(walk, robot, speed=speed)
+
+
+def test_the_same_call_gives_the_same_bits(walking_g1):
+    walk, robot, done = walking_g1
+    np.testing.assert_array_equal(poise.retarget(walk, robot).poses.q, done.poses.q)
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
+@pytest.mark.parametrize("name", ["mjcf/h1.xml", "mjcf/humanoid.xml", "mjcf/humanoid_CMU_V2020.xml",
+                                  "usd/humanoid_mimickit.usd", "robots/h1_floating.urdf",
+                                  "urdf/simple_humanoid/urdf/simple_humanoid.urdf"])  # fmt: skip
+def test_other_robots_need_no_configuration(data, name):
+    walk, robot = poise.load(data / WALK), poise.load(data / name)
+    done = poise.retarget(poise.Clip(walk.clips[0].times[:90], walk.clips[0].poses[:90], "walk"), robot, source=walk)
+    angles = [limb.p95 for limb in done.report.limbs]
+    assert np.isfinite(done.poses.q).all()
+    assert np.median(angles) < 15.0
+
+
+def test_a_robots_clip_is_saved_and_loaded(walking_g1, tmp_path):
+    _, robot, done = walking_g1
+    for name in ("walk.csv", "walk.npz"):
+        poise.save_motion(done, tmp_path / name)
+        again = poise.load_motion(tmp_path / name, robot)
+        np.testing.assert_allclose(again.poses.world.positions, done.poses.world.positions, atol=1e-6)
+
+
+def test_feet_that_are_not_held_follow_the_legs(walking_g1):
+    walk, robot, done = walking_g1
+    free = poise.retarget(walk, robot, ground=False)
+    assert free.report.feet is None
+    errors = [sum(limb.p50 for limb in one.report.limbs if limb.role.endswith("Leg")) for one in (done, free)]
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_a_robot_walks_in_place(walking_g1):
+    walk, robot, done = walking_g1
+    still = poise.retarget(walk, robot, root="in_place")
+    ways = [np.ptp(one.poses.world.positions[:, 0, :2], axis=0).max() for one in (done, still)]
+    assert ways[1] < 0.2 * ways[0]
+
+
+def test_limbs_that_do_not_move_are_refused():
+    person = build_character([1.0] * 12)
+    kinds = [Kind.FIXED if "Arm" in name or "Hand" in name else kind
+             for name, kind in zip(person.names, person.kinds, strict=True)]  # fmt: skip
+    statue = poise.Skeleton.build(person.names, person.parents, kinds, offsets=person.A[:, :3], up="y")
+    roles = build_rig(person).roles.joints
+    with pytest.raises(UnsupportedError, match="moves: there is nothing to retarget onto"):
+        poise.retarget(build_clip(person, 1), build_rig(statue, humanoid=dict(roles)))
+
+
+def test_a_clip_of_one_frame_goes_onto_a_robot(walking_g1):
+    walk, robot, _ = walking_g1
+    clip = poise.Clip(np.zeros(1), walk.clips[0].poses[100:101], "one")
+    done = poise.retarget(clip, robot, source=walk)
+    assert len(done) == 1
+    assert max(limb.most for limb in done.report.limbs) < 15.0
