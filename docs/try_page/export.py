@@ -18,9 +18,11 @@ from poise.problem.problem import Problem
 from poise.viewer import scenes
 from poise.viewer.document.document import Document
 from poise.viewer.offline.body import export_maps
-from poise.viewer.offline.methods import METHODS, Setup, export_method
+from poise.viewer.offline.methods import METHODS as PAGE_METHODS
+from poise.viewer.offline.methods import Setup, export_method
 from poise.viewer.offline.program import ArrayStore
 
+METHODS = {name: PAGE_METHODS[name] for name in ("ccd", "fabrik", "levenberg_marquardt", "jacobian_transpose")}
 SCENE_NAMES = ("ccd", "ccd_hinge", "ccd_hinge_range", "five_axes")
 
 

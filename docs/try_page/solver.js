@@ -37,7 +37,7 @@ export class Scene {
       target: Float64Array.from(program.view("target")), // directions have unit length there
       errors,
       reached: errors.every((error, i) => error <= this.packed.bounds[i]),
-      iterations: Number(program.view("iterations")[0]),
+      iterations: program.read("iterations"),
       milliseconds,
     };
   }

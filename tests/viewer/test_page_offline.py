@@ -11,7 +11,6 @@ import poise
 from poise.io import samples
 from poise.viewer import scenes
 from poise.viewer.document.document import build_document
-from poise.viewer.offline.methods import METHODS
 from poise.viewer.session.downloads import build_document_page
 from tests.viewer.browser import Tab
 
@@ -177,7 +176,7 @@ def test_a_file_solves_for_the_skin_that_is_pulled(body):
 
 
 def test_keys_move_the_selected_part_of_a_file(body):
-    body.get("window.poise.pick('LeftHand')")
+    body.get("window.poise.store.set('selected', 'LeftHand')")
     before = place(body, "LeftHand")
     body.page.locator("[role=application]").focus()
     for _ in range(5):
@@ -207,6 +206,24 @@ def test_a_click_on_a_foot_in_a_file_lets_it_go_and_pins_it(body):
     body.until(pinned)
 
 
+def test_keys_pin_a_hand_in_a_file_and_let_a_foot_go(body):
+    body.page.locator("[role=application]").focus()
+    pins = "Object.fromEntries([...window.poise.solving.poser.pins].map(([joint, {enabled}]) => [joint, enabled]))"
+    for joint, wanted in (("LeftHand", True), ("LeftFoot", False), ("LeftHand", False)):
+        for _ in range(40):
+            body.page.keyboard.press("c")
+            if body.get("window.poise.store.get('selected')") == joint:
+                break
+        body.page.keyboard.press("p")
+        assert body.get(pins)[joint] is wanted
+    assert body.get(pins)["RightFoot"]
+    held = place(body, "RightFoot")
+    for _ in range(3):
+        body.page.keyboard.press("ArrowUp")
+    assert np.linalg.norm(place(body, "RightFoot") - held) < 1e-3
+    assert body.errors == []
+
+
 def test_limits_and_the_start_are_chosen_in_a_file(body):
     pull(body, "LeftHand", -60, -30)
     body.page.locator("[data-testid=solve-more] summary").click()
@@ -215,29 +232,6 @@ def test_limits_and_the_start_are_chosen_in_a_file(body):
     assert body.get("document.querySelectorAll('.chart canvas').length") == 1
     body.page.locator("[data-testid=reset]").click()
     assert body.get("window.poise.solving.poser.pulled") is None
-
-
-def test_all_methods_are_compared_from_the_same_pose_in_a_file(chromium, tmp_path):
-    path = tmp_path / "rope.html"
-    path.write_bytes(build_document_page(scenes.build_scene("two_methods")))
-    with contextlib.closing(Tab(chromium, path.as_uri())) as page:
-        page.page.goto(path.as_uri())
-        page.until("window.poise?.solving")
-        page.page.locator("[data-testid=solve-more] summary").click()
-        page.page.locator("[data-testid=compare]").check()
-        x, y = page.get(
-            "window.poise.viewport.screenOf([...window.poise.viewport.actor.handles.all.values()][0].object.position"
-            ".toArray())"
-        )
-        page.page.mouse.move(x, y)
-        page.page.mouse.down()
-        page.page.mouse.move(x - 60, y + 40, steps=5)
-        page.page.mouse.up()
-        rows = page.page.locator("[data-testid=compared] tbody tr").all_inner_texts()
-        assert [row.split("\t")[0] for row in rows] == list(METHODS.values())
-        assert page.get("window.poise.solving.poser.compared.every(({status}) => status === 'reached')")
-        assert page.get("window.poise.solving.poser.compared.every(({curve}) => curve.length > 0)")
-        assert page.foreign == []
 
 
 def test_a_pull_begins_at_the_frame_of_the_clip_that_is_shown(chromium, tmp_path):
@@ -261,6 +255,109 @@ def test_a_pull_begins_at_the_frame_of_the_clip_that_is_shown(chromium, tmp_path
         page.page.keyboard.press("Space")
         page.until(f"window.poise.playing && window.poise.shown !== {shown}")
         assert page.foreign == []
+
+
+# --- a race of methods -----------------------------------------------------------------------------------------------
+
+RACE = "window.poise.racing.race"
+TARGET = """() => {
+  const { viewport } = window.poise;
+  const target = [...viewport.actor.handles.all.values()].find(({ what }) => what === "target");
+  return viewport.screenOf(target.object.position.toArray());
+}"""
+
+
+@contextlib.contextmanager
+def opened(chromium, path, document, **options):
+    """The page of a document, opened as a file."""
+    path.write_bytes(build_document_page(document))
+    with contextlib.closing(Tab(chromium, path.as_uri(), **options)) as page:
+        page.page.goto(path.as_uri())
+        page.until("window.poise?.racing")
+        yield page
+        assert page.foreign == []
+        assert page.errors == []
+
+
+def drag_target(page, across, down):
+    x, y = page.get(TARGET)
+    page.page.mouse.move(x, y)
+    page.page.mouse.down()
+    page.page.mouse.move(x + across, y + down, steps=8)
+    page.page.mouse.up()
+
+
+def test_methods_race_in_a_file(chromium, tmp_path):
+    with opened(chromium, tmp_path / "race.html", scenes.build_scene("race")) as page:
+        page.until(f"{RACE} && document.querySelectorAll('.view').length === 6")
+        page.until(f"!{RACE}.clock.playing && {RACE}.clock.iteration === {RACE}.clock.last && {RACE}.clock.last > 10")
+        assert page.get(f"{RACE}.paths.every(({{isMet}}) => isMet)")
+        titles = page.page.locator(".caption-method").all_inner_texts()
+        assert titles[:2] == ["CCD", "FABRIK"]
+        assert len(set(titles)) == 6
+        drag_target(page, -40, -30)
+        rows = page.page.locator("[data-testid=race-table] tbody tr")
+        page.page.wait_for_timeout(1200)  # figures follow twice a second
+        cells = [row.split("\t") for row in rows.all_inner_texts()]
+        assert [len(row) for row in cells] == [7] * 7
+        assert "-" not in {cell for row in cells for cell in row[1:]}
+        assert page.get("document.querySelector('.race-side .chart').getAttribute('aria-label')").count(" to ") == 6
+        assert page.get(f"{RACE}.clock.iteration === {RACE}.clock.last")  # a race at its end stays there
+
+
+def test_a_race_in_a_file_is_stepped_slowed_and_left_by_keys(chromium, tmp_path):
+    with opened(chromium, tmp_path / "ccd.html", scenes.build_scene("ccd")) as page:
+        page.page.keyboard.press("m")
+        page.until(f"{RACE} && !{RACE}.clock.playing")
+        assert page.get(f"{RACE}.raced.length") == 4
+        page.page.keyboard.press("r")
+        page.until(f"{RACE}.clock.playing && {RACE}.clock.iteration > 0")
+        page.page.keyboard.press("Space")
+        page.until(f"!{RACE}.clock.playing")
+        page.get(f"{RACE}.clock.seek(1)")
+        for key, wanted in (("ArrowRight", 2), ("s", 3), ("ArrowLeft", 2), ("Shift+ArrowLeft", 0)):
+            page.page.keyboard.press(key)
+            page.until(f"{RACE}.clock.iteration === {wanted}")
+        assert page.page.locator("[data-testid=race-clock]").inner_text().startswith("iteration 0 /")
+        assert page.get("window.poise.store.get('answer').views[0].sentence").startswith("after 0 iterations of")
+        page.page.locator("[data-testid=race-speed]").select_option("60")
+        assert page.get(f"{RACE}.clock.speed") == 60
+        page.page.locator("[data-testid=race-damped_least_squares]").check()
+        page.until("document.querySelectorAll('.view').length === 5")
+        page.page.locator("[data-testid=race-ccd]").uncheck()
+        page.until("document.querySelectorAll('.view').length === 4")
+        page.page.keyboard.press("m")
+        page.until("document.querySelectorAll('.view').length === 1")
+        assert page.page.locator("[data-testid=outcome]").is_visible()
+        drag_target(page, -30, 20)
+        assert page.get("window.poise.solving.poser.answer.status") == "reached"
+
+
+def test_the_limb_that_is_pulled_in_a_file_races_to_the_same_target(chromium, tmp_path):
+    document = build_document(poise.load(samples.path("humanoid.glb")))
+    with opened(chromium, tmp_path / "body.html", document) as page:
+        pull(page, "LeftHand", -40, -30)
+        target = page.get("window.poise.solving.poser.pulled.position")
+        page.click("race")
+        page.until(f"{RACE}?.chain.tip === 'LeftHand'")
+        assert page.get(f"{RACE}.chain.position") == target
+        assert page.get(f"{RACE}.clock.last") > 0
+        page.page.locator("[data-testid=race-chain]").select_option("right_leg")
+        page.until(f"{RACE}.chain.id === 'right_leg'")
+        drag_target(page, 20, -60)
+        assert page.get(f"{RACE}.clock.last") > 0
+        page.click("race")
+        page.until("document.querySelectorAll('.view').length === 1")
+        assert page.get("window.poise.solving.poser.pulled.joint") == "LeftHand"
+
+
+def test_a_race_in_a_file_waits_where_motion_is_reduced(chromium, tmp_path):
+    context = chromium.new_context(reduced_motion="reduce")
+    with opened(chromium, tmp_path / "race.html", scenes.build_scene("race"), context=context) as page:
+        page.until(f"{RACE} && !{RACE}.clock.playing")
+        assert page.get(f"{RACE}.clock.iteration") == 0
+        page.page.keyboard.press("Space")
+        page.until(f"{RACE}.clock.iteration > 0")
 
 
 def test_a_file_of_a_body_is_small():

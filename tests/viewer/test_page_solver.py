@@ -13,7 +13,7 @@ import pytest
 
 from poise.io import samples
 from poise.kernels import native
-from poise.viewer.offline.methods import METHODS
+from poise.viewer.offline.methods import MAX_CURVE, METHODS
 from tests.timeouts import PROCESS
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +70,27 @@ def test_a_page_solves_chains_by_each_method_bit_for_bit_as_python_does():
                 solved.add((name, method))
     assert {method for _, method in solved} == set(METHODS)
     assert ("limbs", "ccd") in solved
+
+
+def test_methods_race_in_a_page_along_the_poses_of_python():
+    text = run(sys.executable, "-m", "tests.viewer.race_cases")
+    answers = json.loads(run("node", "tests/viewer/race_answers.mjs", given=text))
+    last_iterations = []
+    for name, document in json.loads(text).items():
+        answer = answers[name]
+        for case, ways in zip(document["cases"], answer["ways"], strict=True):
+            for method, path in case["paths"].items():
+                way = ways[method]
+                assert way["met"] == path["met"], (name, method)
+                assert way["errors"] == way["last"] + 1
+                if path["last"] < MAX_CURVE:  # a page keeps the first iterations of a longer way
+                    assert (way["last"], way["poses"]) == (path["last"], path["poses"]), (name, method)
+                    assert way["left"] == pytest.approx(path["left"], abs=1e-9)
+                last_iterations.append(path["last"])
+        assert answer["smoothness"] == pytest.approx(document["moved"]["smoothness"], rel=1e-9)
+        assert all(figures["call"] > 0 for figures in answer["figures"].values())
+    assert max(last_iterations) > 100
+    assert sum(last < MAX_CURVE for last in last_iterations) > 0.9 * len(last_iterations)
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from poise.comparison.compare import check_single_goal, make_metrics
 from poise.comparison.method import PoiseMethod
-from poise.comparison.results import COLUMNS, Column
+from poise.comparison.results import COLUMNS, Column, format_heading
 from poise.comparison.runs import Effort, Follower, prepare_methods
 from poise.comparison.task import TargetSet, Task
 from poise.maths.arrays import Floats
@@ -22,6 +22,15 @@ _KEYS = ("solved_1", "call", "call_p99", "iterations", "step", "acceleration", "
 LIVE_COLUMNS: tuple[Column, ...] = tuple(column for column in COLUMNS if column.key in _KEYS)
 _MOST_TARGETS = Effort().path  # the newest targets that count
 _SET_TEXT = f"the newest {_MOST_TARGETS} targets, each solved from the previous answer"
+
+
+def describe_live_columns(metres_per_unit: float | None) -> list[dict[str, str]]:
+    """Describe the columns for a page: key, title with unit, and text."""
+    length_unit = "m" if metres_per_unit == 1 else "units"
+    return [
+        {"key": column.key, "title": format_heading(column, length_unit), "text": column.description}
+        for column in LIVE_COLUMNS
+    ]
 
 
 class LiveRow(NamedTuple):

@@ -23,15 +23,15 @@ _ENGINE = "levenberg_marquardt"
 _MODE_TITLES = {"limits": "Limits", "hinge": "Hinges without ends", "plain": "No limits"}
 
 
-def export_chains(document: Document, store: ArrayStore) -> dict[str, Any] | None:
-    """Pack the chains of a document. None where a page cannot solve them."""
+def export_chains(document: Document, store: ArrayStore, names: list[str] | None = None) -> dict[str, Any] | None:
+    """Pack the chains of a document. None where a page cannot solve them.
+
+    `names` are the limit modes. By default they are all that differ.
+    """
     is_alone = len(document.character_positions) == 1 and not document.is_driven
     if not document.active_chains or not is_alone or document.clip_name is not None:
         return None
-    names = [document.limit_mode, *(name for name in ("limits", "plain") if name != document.limit_mode)]
-    reasons = document.list_limit_modes()
-    has_limits = reasons["limits"] is None
-    names = [name for name in names if reasons[name] is None and (has_limits or name == names[0])] or names[:1]
+    names = names or _list_modes(document)
     try:
         modes = {name: _export_mode(document.replace(limit_mode=name), store) for name in names}
     except PoiseError:
@@ -42,6 +42,14 @@ def export_chains(document: Document, store: ArrayStore) -> dict[str, Any] | Non
         return None
     default = _ENGINE if chosen == AUTO_SOLVER or chosen not in usable else chosen
     return {"modes": modes, "free_root": document.free_root, "method": default if default in usable else usable[0]}
+
+
+def _list_modes(document: Document) -> list[str]:
+    """List the limit modes of a page. That of the document comes first."""
+    names = [document.limit_mode, *(name for name in ("limits", "plain") if name != document.limit_mode)]
+    reasons = document.list_limit_modes()
+    has_limits = reasons["limits"] is None
+    return [name for name in names if reasons[name] is None and (has_limits or name == names[0])] or names[:1]
 
 
 def _export_mode(document: Document, store: ArrayStore) -> dict[str, Any]:

@@ -5,6 +5,7 @@ The calls are those of `poise.solve(start, goals, solver=...)` in Python for one
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,21 +17,24 @@ from poise.kernels.layout import (
     ARM_WORKSPACE_PER_TARGET,
     COUNT_IS_MET,
     COUNT_ITERATIONS,
+    DOF_HIGH,
+    DOF_LOW,
     OUTCOME_IS_MET,
 )
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
-from poise.problem.dof_layout import DIRECTION, TARGET_SIZES
+from poise.problem.chain import Chain
+from poise.problem.dof_layout import BALL, DIRECTION, MOVE, TARGET_SIZES
 from poise.problem.feasibility import find_free_reach
 from poise.problem.goals import Goal
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base import jacobian_method, lm_engine
 from poise.solvers.base.chain_solve import ChainSolve
 from poise.solvers.base.interface import Request
+from poise.solvers.base.jacobian_method import JacobianMethod
 from poise.solvers.base.random_starts import draw_restarts
 from poise.solvers.ccd import CCD
 from poise.solvers.fabrik import FABRIK
-from poise.solvers.jacobian_transpose import JacobianTranspose
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.viewer.offline.program import ArrayStore, Buffer, Program
 
@@ -39,8 +43,11 @@ METHODS = {
     "fabrik": "FABRIK",
     "levenberg_marquardt": "Levenberg-Marquardt",
     "jacobian_transpose": "Jacobian transpose",
+    "damped_least_squares": "Damped least squares",
+    "selectively_damped": "Selectively damped least squares",
 }
-MAX_CURVE = 400  # iterations of a curve of errors
+_MOTION_WIDTHS = {BALL: 4, MOVE: 3}  # numbers of a link's motion that are coordinates; others have one
+MAX_CURVE = 1200  # iterations with errors: of the Jacobian methods all
 
 
 class Setup(NamedTuple):
@@ -70,7 +77,7 @@ class _Solve(NamedTuple):
 class _Curve(NamedTuple):
     """Errors of iterations: the first of each `stride` numbers.
 
-    Their number is the sum of `counts` and `more`.
+    Their number is the sum of `counts` and `more`. With `is_distance` they are in file units.
     """
 
     numbers: Buffer
@@ -79,6 +86,23 @@ class _Curve(NamedTuple):
     more: int
     is_squared: bool
     scale: float
+    is_distance: bool
+
+
+class _Rows(NamedTuple):
+    """Poses of a trace. The page puts one row at a time into u; the row steps make q of it.
+
+    numbers  of all rows
+    stride   numbers from one row to the next
+    u        where the page puts the coordinates of a row
+    links    how they are made of the numbers: for each link its first column, its first coordinate, the number of
+             both, and of a single one ratio, offset, lowest and highest value. Empty: they are the coordinates
+    """
+
+    numbers: Buffer
+    stride: int
+    u: Buffer
+    links: list[list[float | None]]
 
 
 class _Solution(NamedTuple):
@@ -89,14 +113,16 @@ class _Solution(NamedTuple):
     iterations: Buffer
     is_met: Buffer
     curve: _Curve | None
+    rows: _Rows | None
 
 
 class _Moved(NamedTuple):
-    """Answer of a kernel: coordinates u, its counts, and a curve."""
+    """Answer of a kernel: coordinates u, its counts, and its trace."""
 
     u: Buffer
     counts: Buffer
     curve: _Curve | None
+    rows: _Rows | None
 
 
 def check_method(solver: Any, problem: Problem) -> str | None:
@@ -158,8 +184,19 @@ def build_program(solver: Any, setup: Setup, store: ArrayStore, *, max_curve: in
         target=target, start=start, q=solution.q, iterations=solution.iterations, met=solution.is_met,
         **({} if solution.error_parts is None else {"errors": solution.error_parts}),
         **({} if solution.curve is None else {"curve": solution.curve._asdict()}),
+        **({} if solution.rows is None else {"rows": solution.rows._asdict()}),
     )  # fmt: skip
     return program
+
+
+def _add_row_steps(solve: _Solve, u: Buffer, q: Buffer) -> None:
+    """Add the steps from u to q. See `build_trace`."""
+    program, plan = solve.program, solve.setup.problem.plan
+    program.begin_row_steps()
+    program.call(
+        kernels.kernel_coordinates.convert_u_to_q, u, np.ones(1, dtype=np.bool_), solve.start, *plan.coordinate_map,
+        plan.turning_hinges[:0], q,
+    )  # fmt: skip
 
 
 def _add_kernel_targets(program: Program, problem: Problem, target: Buffer) -> Buffer:
@@ -186,26 +223,45 @@ def _add_chain(solver: CCD | FABRIK, solve: _Solve) -> _Solution:
     q, error_parts = program.make_array(1, problem.skeleton.nq), program.make_array(1, bound.measure_count, 2)
     outcomes, counts = program.make_array(1, 2), program.make_array(1, 2, letter="I")
     row_count = min(bound.max_trace_rows, solve.max_curve)
-    traced_errors = program.make_array(row_count)
+    traced_errors, rows = program.make_scratch(row_count), program.make_scratch(row_count * link_count * 4)
     program.call(
         kernel, tables, layout, chain.link_kinds, chain.frames, chain.reach_range, np.empty((0, 4)),
         problem.rigid_base_transforms, motions, solve.start, solve.target, q, error_parts, outcomes, counts,
-        program.make_scratch(row_count * link_count * 4).take(0, row_count, link_count if row_count else 0, 4),
+        rows.take(0, row_count, link_count if row_count else 0, 4),
         traced_errors, program.make_scratch(work_size),
     )  # fmt: skip
     iterations = counts.take(COUNT_ITERATIONS, 1)
-    curve = _Curve(traced_errors, 1, (iterations,), 1, is_squared=False, scale=bound.error_scale)
+    curve = _Curve(traced_errors, 1, (iterations,), 1, is_squared=False, scale=bound.error_scale,
+                   is_distance=problem.has_single_position)  # fmt: skip
     errors = error_parts if bound.measure_count else None
-    return _Solution(q, errors, iterations, outcomes.take(OUTCOME_IS_MET, 1), curve if row_count else None)
+    is_met = outcomes.take(OUTCOME_IS_MET, 1)
+    if not row_count:
+        return _Solution(q, errors, iterations, is_met, None, None)
+    u = program.make_array(1, problem.plan.layout.nu)
+    _add_row_steps(solve, u, q)
+    return _Solution(q, errors, iterations, is_met, curve, _Rows(rows, 4 * link_count, u, _list_links(chain)))
 
 
-# --- Arms and trees: Levenberg-Marquardt and Jacobian transpose ------------------------------------------------------
+def _list_links(chain: Chain) -> list[list[float | None]]:
+    """List how link motions become coordinates. See `convert_motions_to_u`."""
+    links: list[list[float | None]] = []
+    for i, (kind, u_column, *numbers) in enumerate(chain.link_conversions.tolist()):
+        width = _MOTION_WIDTHS.get(int(kind), 1)
+        links.append([4 * i, int(u_column), width, *(map(_to_json, numbers) if width == 1 else ())])
+    return links
+
+
+def _to_json(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+# --- Arms and trees: Levenberg-Marquardt and the Jacobian methods ----------------------------------------------------
 
 
 def _add_engine(solver: Any, solve: _Solve) -> _Solution:
     """Add the engine of an arm or tree, and measure its answer."""
     program, problem, plan = solve.program, solve.setup.problem, solve.setup.problem.plan
-    if isinstance(solver, JacobianTranspose):
+    if isinstance(solver, JacobianMethod):
         moved = _add_jacobian_method(solver, solve)
     else:
         moved = (_add_tree if solver.arm(problem) is None else _add_arm)(solver, solve)
@@ -216,7 +272,10 @@ def _add_engine(solver: Any, solve: _Solve) -> _Solution:
         problem.unwrapped_hinges, q,
     )  # fmt: skip
     iterations, is_met = moved.counts.take(COUNT_ITERATIONS, 1), moved.counts.take(COUNT_IS_MET, 1)
-    return _Solution(q, _add_measures(solve, q), iterations, is_met, moved.curve)
+    errors = _add_measures(solve, q)
+    if moved.rows is not None:
+        _add_row_steps(solve, moved.u, q)
+    return _Solution(q, errors, iterations, is_met, moved.curve, moved.rows)
 
 
 def _add_measures(solve: _Solve, q: Buffer) -> Buffer | None:
@@ -249,7 +308,18 @@ def _add_arm(solver: LevenbergMarquardt, solve: _Solve) -> _Moved:
     # The kernel knows only the ratio of a goal's weights.
     weight = float(problem.plan.effectors[0, lm_engine.EFFECTOR_WEIGHT])
     curve = _make_curve(solve, rows.take(width, solve.max_curve, width), width, counts, weight)
-    return _Moved(rows.take(0, 1, m), counts, curve)
+    u = rows.take(0, 1, m)
+    trace = _Rows(rows.take(width + 1, solve.max_curve * width - 1), width, u, _list_scaled_links(engine))
+    return _Moved(u, counts, curve, trace if solve.max_curve else None)
+
+
+def _list_scaled_links(engine: Any) -> list[list[float | None]]:
+    """List how kernel values become coordinates, where they are scaled. See `ArmEngine._convert_to_u`."""
+    scales, dofs = engine.arm.value_scales, engine.problem.plan.layout.dofs
+    if (scales == 1).all():
+        return []
+    numbers = zip(scales.tolist(), dofs[:, DOF_LOW].tolist(), dofs[:, DOF_HIGH].tolist(), strict=True)
+    return [[i, i, 1, scale, 0.0, _to_json(low), _to_json(high)] for i, (scale, low, high) in enumerate(numbers)]
 
 
 def _add_tree(solver: LevenbergMarquardt, solve: _Solve) -> _Moved:
@@ -265,7 +335,7 @@ def _add_tree(solver: LevenbergMarquardt, solve: _Solve) -> _Moved:
     return _add_tree_kernel(solve, kernel, tree_arrays, shared_inputs, scratch, lm_engine.NO_WORLD_TARGETS)
 
 
-def _add_jacobian_method(solver: JacobianTranspose, solve: _Solve) -> _Moved:
+def _add_jacobian_method(solver: JacobianMethod, solve: _Solve) -> _Moved:
     """Add a Jacobian method. See `_run_kernel` in solvers/base/jacobian_method.py."""
     program, plan = solve.program, solve.setup.problem.plan
     tree_arrays, work_size = lm_engine.pack_tree_arrays(plan, solve.setup.tolerance)
@@ -291,12 +361,14 @@ def _add_tree_kernel(
     program, nu = solve.program, solve.setup.problem.plan.layout.nu
     targets = _add_kernel_targets(program, solve.setup.problem, solve.target)
     u, errors, counts = program.make_array(1, nu), program.make_array(1), program.make_array(1, 3, letter="I")
-    trace = program.make_array(solve.max_curve, nu + 1)
+    max_curve = solve.max_curve
+    trace = program.make_scratch(max_curve * (nu + 1)).take(0, max_curve, nu + 1)
     program.call(
         kernel, *tree_arrays, targets, solve.start_u, *shared_inputs, *scratch, 0, 1, u, errors, counts,
         trace, *arrays_behind,
     )  # fmt: skip
-    return _Moved(u, counts, _make_curve(solve, trace, nu + 1, counts))
+    rows = _Rows(trace.take(1, max_curve * (nu + 1) - 1), nu + 1, u, []) if max_curve else None
+    return _Moved(u, counts, _make_curve(solve, trace, nu + 1, counts), rows)
 
 
 def _make_curve(solve: _Solve, numbers: Buffer, stride: int, counts: Buffer, weight: float = 1.0) -> _Curve | None:
@@ -304,8 +376,8 @@ def _make_curve(solve: _Solve, numbers: Buffer, stride: int, counts: Buffer, wei
     if not solve.max_curve:
         return None
     plan = solve.setup.problem.plan
-    scale = weight
-    if len(plan.layout.terms) == 1 and solve.setup.problem.has_single_position:
+    scale, is_distance = weight, solve.setup.problem.has_single_position
+    if len(plan.layout.terms) == 1 and is_distance:
         scale *= plan.kernel_unit_in_world / float(plan.effectors[0, lm_engine.EFFECTOR_WEIGHT])
     parts = tuple(counts.take(i, 1) for i in range(COUNT_IS_MET))
-    return _Curve(numbers, stride, parts, 0, is_squared=True, scale=scale)
+    return _Curve(numbers, stride, parts, 0, is_squared=True, scale=scale, is_distance=is_distance)

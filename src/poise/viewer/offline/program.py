@@ -65,6 +65,8 @@ class Program:
         self._arrays: list[dict[str, Any]] = []
         self._constants: dict[int, tuple[Any, Buffer]] = {}  # by identity; the array is kept alive
         self._steps: list[dict[str, Any]] = []
+        self._row_steps: list[dict[str, Any]] = []
+        self._current_steps = self._steps
         self._outputs: dict[str, Any] = {}
 
     def make_constant(self, array: Floats | Ints | Bools) -> Buffer:
@@ -93,7 +95,9 @@ class Program:
         name = next(name for name, entry in entries.ENTRIES.items() if entry.call is kernel)
         words = entries.ENTRIES[name].signature.partition("->")[0].split()
         packed = [self._pack_argument(word, value) for word, value in zip(words, arguments, strict=True)]
-        self._steps.append({"call": name, "with": packed} | ({} if expected is None else {"expected": expected}))
+        self._current_steps.append(
+            {"call": name, "with": packed} | ({} if expected is None else {"expected": expected})
+        )
 
     def _pack_argument(self, word: str, value: Any) -> Any:
         if word in ("f", "i", "b"):
@@ -102,11 +106,15 @@ class Program:
 
     def copy(self, source: Buffer, target: Buffer, count: int) -> None:
         """Copy the first items of a float64 array to another one."""
-        self._steps.append({"copy": count, "from": source, "to": target})
+        self._current_steps.append({"copy": count, "from": source, "to": target})
 
     def set_flag(self, flag: Buffer, counts: Buffer, column: int) -> None:
         """Set a bool to whether a count is above 0. `counts` is the array of the kernel."""
-        self._steps.append({"flag": flag, "counts": counts.take(column, 1)})
+        self._current_steps.append({"flag": flag, "counts": counts.take(column, 1)})
+
+    def begin_row_steps(self) -> None:
+        """Begin the steps from one row of a trace to a pose. A solve leaves them out."""
+        self._current_steps = self._row_steps
 
     def output(self, **values: Any) -> None:
         """Name arrays and numbers for the page."""
@@ -114,4 +122,5 @@ class Program:
 
     def pack(self) -> dict[str, Any]:
         """Pack the program for JSON."""
-        return {"arrays": self._arrays, "steps": self._steps, **self._outputs}
+        rows = {"row_steps": self._row_steps} if self._row_steps else {}
+        return {"arrays": self._arrays, "steps": self._steps, **rows, **self._outputs}

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from poise.comparison.live import describe_live_columns
 from poise.errors import FileError, PoiseError, PoiseWarning, UnknownNameError, UnsupportedError
 from poise.io.files import build_sidecar_path, is_file, read_bytes
 from poise.io.gltf.source_document import GltfDocument
@@ -30,6 +31,7 @@ from poise.viewer.document.terrain import build_ground_mesh, plant_clip
 from poise.viewer.offline.body import export_body
 from poise.viewer.offline.chains import export_chains
 from poise.viewer.offline.program import ArrayStore
+from poise.viewer.offline.races import export_race, list_races
 from poise.viewer.offline_page import MAX_FPS, build_offline_page, select_frames
 from poise.viewer.rig_message import build_rig_message, find_row_width, pack_frame_rows
 from poise.viewer.session.state_messages import describe_chain
@@ -229,16 +231,30 @@ def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> D
     terrain_glb = None
     if document.terrain_spec is not None:
         terrain_glb = build_ground_mesh(document.rig, document.terrain_spec, document.solver_start)
+    store = ArrayStore()
+    races = _export_races(document, store)
     if solved_clip is None and not pose.shape:
         document = document.replace(start=pose.on(document.skeleton))  # the page goes on from what is shown
-    store = ArrayStore()
     body = export_body(document, store, solved_clip)
     chains = export_chains(document, store) if body is None else None
-    extras |= {"body": body, "solved": chains, "scope": document.scope}
-    numbers = store.get_bytes() if body is not None or chains is not None else b""
+    extras |= {"body": body, "solved": chains, "scope": document.scope, "races": races}
+    numbers = store.get_bytes() if body or chains or races else b""
     page = build_offline_page(rig_message, rows, times, document.name, extras, terrain=terrain_glb, numbers=numbers)
     stem = document.rig.path.stem if document.rig.path is not None else (document.scene_name or "rig")
     return Download(f"{stem}.html", "text/html", page)
+
+
+def _export_races(document: Document, store: ArrayStore) -> dict[str, Any] | None:
+    """Pack the races of methods of a page. None where no chain has methods for it."""
+    races: list[dict[str, Any]] = []
+    for race in list_races(document):
+        packed = export_race(race, store)
+        if packed is not None:
+            races.append({"chain": describe_chain(race, race.active_chains[0]), **packed})
+    if not races:
+        return None
+    columns = describe_live_columns(document.rig.skeleton.metres_per_unit)
+    return {"chains": races, "columns": columns, "opens": document.pace == "race"}
 
 
 # --- Solve a document without a browser, and export it ---------------------------------------------------------------

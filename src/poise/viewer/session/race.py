@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from poise.comparison.live import LIVE_COLUMNS, LiveComparison
-from poise.comparison.results import format_heading, format_value
+from poise.comparison.live import LIVE_COLUMNS, LiveComparison, describe_live_columns
+from poise.comparison.results import format_value
 from poise.errors import InputError, PoiseError
 from poise.model.pose import Pose
 from poise.solving.solve import choose_solver
@@ -151,11 +151,7 @@ def _build_comparison(document: Document) -> LiveComparison:
 
 
 def _describe_comparison(comparison: LiveComparison) -> RaceFigures:
-    length_unit = "m" if comparison.task.start.skeleton.metres_per_unit == 1 else "units"
-    columns = tuple(
-        {"key": column.key, "title": format_heading(column, length_unit), "text": column.description}
-        for column in LIVE_COLUMNS
-    )
+    columns = tuple(describe_live_columns(comparison.task.start.skeleton.metres_per_unit))
     rows = tuple(
         {
             "values": [format_value(column, value) for column, value in zip(LIVE_COLUMNS, row.values, strict=True)],

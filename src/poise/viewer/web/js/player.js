@@ -1,18 +1,24 @@
 /** The page that plays a clip without Poise: everything that it shows is in the file itself. */
 
 /**
+ * @import { PackedBody, PackedChains, PackedRaces } from "poise/engine/packed.ts"
  * @import { Poser } from "poise/panels/solve_panel.js"
  * @import { Frame } from "poise/protocol/frames.js"
- * @import { Chain, Model, State } from "poise/protocol/messages.ts"
- * @import { Told } from "poise/stage/viewport.js"
+ * @import { Chain, Drag, Model } from "poise/protocol/messages.ts"
+ * @import { Side } from "poise/stage/view_cube.js"
+ * @import { Hands } from "poise/stage/views.js"
  * @import { Show } from "poise/state/topics.ts"
  */
 
 import { letGo, listenToKeys } from "poise/commands/shortcuts.js";
+import { Body } from "poise/engine/body.js";
+import { Kernels } from "poise/engine/kernels.js";
 import { showMenu } from "poise/panels/show_menu.js";
+import { makeFrame, makeState, makeViewAnswer } from "poise/protocol/own_messages.js";
+import { Racing } from "poise/racing.js";
 import { Solving } from "poise/solving.js";
-import { Viewport } from "poise/stage/viewport.js";
-import { chooseShadows, keepSettings, nextTheme } from "poise/state/settings.js";
+import { Views } from "poise/stage/views.js";
+import { keepSettings, nextTheme } from "poise/state/settings.js";
 import { Store } from "poise/state/store.js";
 import { element, setOptions } from "poise/widgets/element.js";
 import { redraw, themeButton, toolButton } from "poise/widgets/tool_button.js";
@@ -30,20 +36,23 @@ const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
  * @property {Chain[]} [chains]
  * @property {number} characters
  * @property {number} width numbers of a joint
- * @property {unknown} [body] problems of a whole body that the page solves
- * @property {unknown} [solved] problems of a chain
+ * @property {"body"|"limbs"|"chains"} scope
+ * @property {PackedBody|null} [body] problems of a whole body that the page solves
+ * @property {PackedChains|null} [solved] problems of chains
+ * @property {PackedRaces|null} [races] of methods, chain by chain
  */
 
 class Player {
   constructor() {
     /** @type {Data} */
     const data = JSON.parse(at("poise-data").textContent ?? "{}");
-    const { model, times, title, chains, characters, width } = data;
+    const { model, times, title, characters, width } = data;
     this.model = model;
     this.data = data;
     /** @type {Solving|null} */
     this.solving = null;
-    this.chains = chains ?? [];
+    /** @type {Racing|null} */
+    this.racing = null;
     this.times = times.map((time) => time - times[0]);
     this.shape = { characters, width, joints: model.joints.length };
     this.floats = new Float32Array(0);
@@ -55,11 +64,11 @@ class Player {
     this.before = this.ticking = 0; // [ms] when the last picture was; of the next one that was asked for
     this.store = new Store();
     keepSettings(this.store);
+    this.store.set("show", { ...this.store.need("show"), ghost: false, limits: false, trail: false });
     document.title = `${title} - Poise`;
     this.picked = element("div", { class: "picked", role: "status", "data-testid": "picked", hidden: true });
-    this.canvas = element("div", { class: "view-canvas" });
-    at("views").append(element("section", { class: "view" }, this.canvas, this.picked));
-    this.viewport = new Viewport(this.canvas, this.hands());
+    this.views = new Views(at("views"), this.store, this.hands());
+    this.store.set("state", makeState(model, { chains: data.chains ?? [], scope: data.scope }));
     this.button = toolButton("play", "pause", "Pause (Space)", () => this.toggle());
     this.clock = element("output", { class: "clock", "data-testid": "clock" });
     /** @type {HTMLInputElement} */
@@ -77,20 +86,44 @@ class Player {
     this.build(title);
   }
 
+  /** View A. */
+  get viewport() {
+    return this.views.viewports[0];
+  }
+
   /** Whether kernels are in the file. */
   get solves() {
     return this.data.body != null || this.data.solved != null;
   }
 
-  /** What the view reports; without kernels nothing can be dragged. @returns {Told} */
+  /** What the views report; without kernels nothing can be dragged. @returns {Hands} */
   hands() {
-    const shared = { slot: 0, onSelect: (/** @type {string|null} */ joint) => this.pick(joint), onCamera() {} };
-    if (!this.solves) return shared;
-    return {
-      ...shared,
-      onDrag: (drag) => this.solving?.drag(drag) ?? 0,
-      onPin: (joint) => this.solving?.pin(joint),
+    const { store } = this;
+    const onSelect = (/** @type {string|null} */ joint) => store.set("selected", joint);
+    const shared = {
+      onSelect,
+      onMessage: console.warn,
+      onCancel() {},
+      onPin: (/** @type {string} */ joint) => this.pin(joint),
     };
+    return this.solves || this.data.races ? { ...shared, onDrag: (drag) => this.drag(drag) } : shared;
+  }
+
+  /** @param {Drag} drag @returns {number} its serial */
+  drag(drag) {
+    return (this.racing?.race ? this.racing : this.solving)?.drag(drag) ?? 0;
+  }
+
+  /** @param {string} joint a hand or foot */
+  pin(joint) {
+    if (!this.racing?.race) this.solving?.pin(joint);
+  }
+
+  /** Pin the selected part, or let it go: a finger means its hand. */
+  pinSelected() {
+    const { joints } = this.model;
+    const selected = joints.find(({ name }) => name === this.store.get("selected"));
+    if (selected) this.pin(joints[selected.part].name);
   }
 
   /** Whether there is more than one pose to play. */
@@ -104,42 +137,45 @@ class Player {
 
   /** @param {string} title */
   build(title) {
-    chooseShadows(this.store, this.viewport);
+    const { store, views } = this;
     this.fillToolbar(title);
+    at("views").firstElementChild?.append(this.picked);
+    store.on("selected", (joint) => {
+      this.picked.hidden = joint === null;
+      this.picked.textContent = joint ?? "";
+    });
     if (this.moves) this.fillTimeline();
-    else at("timeline").hidden = true;
-    /** @param {number} frames */
-    const step = (frames) => this.step(frames);
+    at("timeline").hidden = !this.moves;
     listenToKeys({
       play: () => this.toggle(),
-      scrub: step,
-      frameAll: () => this.viewport.frameAll(),
-      frameSelected: () => this.viewport.frameSelected(),
-      lookFrom: (side) => this.viewport.lookFrom(side),
-      unselect: () => this.pick(null),
+      scrub: (/** @type {number} */ frames) => this.step(frames),
+      step: () => this.racing?.race && this.step(1),
+      reset: () => this.reset(),
+      race: () => this.toggleRace(),
+      pin: () => this.pinSelected(),
+      frameAll: () => views.frameAll(),
+      frameSelected: () => views.frameSelected(),
+      lookFrom: (/** @type {Side} */ side) => views.lookFrom(side),
+      unselect: () => store.set("selected", null),
     });
     letGo();
   }
 
-  /** @param {string|null} joint */
-  pick(joint) {
-    this.picked.hidden = joint === null;
-    this.picked.textContent = joint ?? "";
-    this.viewport.setSelected(joint);
-  }
-
   /** @param {string} title */
   fillToolbar(title) {
-    const { store, viewport } = this;
+    const { store, views } = this;
     /** @param {keyof Show} what @param {any} value */
     const show = (what, value) => store.set("show", { ...store.need("show"), [what]: value });
-    store.on("show", (all) => viewport.setShow({ ...all, ghost: false, limits: false, trail: false }));
-    store.on("theme", (theme) => viewport.setTheme(theme));
+    const race = toolButton("race", "race", "Race of methods (M)", () => this.toggleRace());
+    race.setAttribute("aria-pressed", "false");
+    store.on("state", ({ run }) => race.setAttribute("aria-pressed", String(run === "race")));
+    race.hidden = !this.data.races;
     at("toolbar").append(
       element("b", { class: "mark" }, title),
       element("span", { class: "spring" }),
+      race,
       showMenu(store, { show }, ["ghost", "limits", "trail"]),
-      toolButton("frame-all", "frame", "Frame all (F)", () => viewport.frameAll()),
+      toolButton("frame-all", "frame", "Frame all (F)", () => views.frameAll()),
       themeButton(store, () => nextTheme(store)),
     );
   }
@@ -161,32 +197,73 @@ class Player {
   async start() {
     const parts = ["poise-frames", "poise-asset", "poise-terrain"];
     const [frames, asset, terrain] = await Promise.all(parts.map(bytesOf));
+    const { store, model } = this;
     this.floats = new Float32Array(frames);
-    await this.viewport.setModel(this.model, asset.byteLength ? asset : null);
-    if (terrain.byteLength) await this.viewport.setTerrain({ id: 1 }, terrain);
-    /** @type {Pick<State, "limits"|"outlines"|"handles">} */
-    const nothing = { limits: {}, outlines: {}, handles: [] };
-    const shown = { views: 1, name: this.model.name, clip: null, chains: this.chains, ...nothing };
-    this.viewport.setState(/** @type {State} */ (shown));
     this.draw();
-    this.viewport.frameAll();
-    if (this.solves) await this.startSolving();
+    const loaded = new Promise((done) => store.on("shown", done));
+    store.set("model", { message: model, asset: asset.byteLength ? asset : null });
+    if (terrain.byteLength) store.set("terrain", { message: { kind: "terrain", id: 1, words: null }, asset: terrain });
+    await loaded;
+    this.views.frameAll();
+    if (this.solves || this.data.races) await this.startSolving();
     if (this.playing) this.play(true);
   }
 
   async startSolving() {
-    const [kernels, numbers] = await Promise.all(["poise-kernels", "poise-numbers"].map(bytesOf));
-    const page = {
-      store: this.store,
-      viewport: this.viewport,
-      model: this.model,
-      data: this.data,
-      onStart: (/** @type {Poser} */ poser) => this.leaveClip(poser),
-    };
-    this.solving = await Solving.load(page, new Uint8Array(kernels), new Uint8Array(numbers));
-    at("views").firstElementChild?.append(this.solving.panel.whole);
-    if (this.clipShown) this.solving.watch();
-    else this.solving.show();
+    const [bytes, rest] = await Promise.all(["poise-kernels", "poise-numbers"].map(bytesOf));
+    const [kernels, numbers] = [await Kernels.load(new Uint8Array(bytes)), new Uint8Array(rest)];
+    const { store, model, data } = this;
+    const { body = null, solved = null, races, chains = [], scope } = data;
+    if (races) {
+      const commands = {
+        play: () => this.toggle(),
+        scrub: (/** @type {number} */ n) => this.step(n),
+        reset: () => this.reset(),
+      };
+      this.racing = new Racing({ store, model, races, commands }, kernels, numbers);
+      at("timeline").append(this.racing.bar);
+      at("views").after(this.racing.side.whole);
+    }
+    if (body || solved) {
+      const onStart = (/** @type {Poser} */ poser) => this.leaveClip(poser);
+      const page = { store, model, data: { body, solved, chains, scope: scope === "body" ? "limbs" : scope }, onStart };
+      this.solving = new Solving(page, kernels, numbers);
+      at("views").firstElementChild?.append(this.solving.panel.whole);
+    }
+    if (races?.opens) this.toggleRace();
+    else this.showSolving();
+  }
+
+  /** What is solved is shown, or the clip. */
+  showSolving() {
+    if (this.clipShown) this.solving?.watch();
+    else this.solving?.show();
+    this.shown = -1;
+    if (this.clipShown || !this.solving) this.draw();
+  }
+
+  /** Begin a race of methods for the chain that is pulled or selected, or end it. */
+  toggleRace() {
+    const { racing, solving, store } = this;
+    if (!racing) return;
+    const begins = racing.race === null;
+    this.play(false);
+    document.body.classList.toggle("racing", begins);
+    at("timeline").hidden = !begins && !this.moves;
+    if (begins) {
+      const pulled = solving?.poser instanceof Body ? solving.poser.pulled : null;
+      racing.openFor(pulled?.joint ?? store.get("selected"), pulled?.position ?? null);
+      return;
+    }
+    racing.close();
+    store.set("state", makeState(this.model, { chains: this.data.chains ?? [], scope: this.data.scope }));
+    this.showSolving();
+  }
+
+  /** Start again: the race, or what is solved. */
+  reset() {
+    if (this.racing?.race) this.racing.send({ do: "reset" });
+    else this.solving?.act(() => this.solving?.poser.reset());
   }
 
   /** What is pulled begins at the frame that is shown. @param {Poser} poser */
@@ -223,6 +300,7 @@ class Player {
   }
 
   toggle() {
+    if (this.racing?.race) return this.racing.send({ do: "race_play", on: !this.racing.race.clock.playing });
     if (!this.moves) return;
     if (!this.playing) this.returnToClip();
     this.play(!this.playing);
@@ -230,6 +308,7 @@ class Player {
 
   /** Some frames on or back; the time is that of a frame, so that none is left out. @param {number} frames */
   step(frames) {
+    if (this.racing?.race) return this.racing.send({ do: "race_step", count: frames });
     const to = nearest(this.times, this.time) + frames;
     if (this.moves) this.seek(this.times[Math.min(Math.max(to, 0), this.times.length - 1)]);
   }
@@ -244,7 +323,7 @@ class Player {
 
   draw() {
     const i = nearest(this.times, this.time);
-    if (i !== this.shown) this.viewport.setFrame(this.frame(i));
+    if (i !== this.shown) this.store.set("frame", this.frame(i));
     this.shown = i;
     if (!this.moves) return;
     this.slider.value = String(this.time);
@@ -256,26 +335,9 @@ class Player {
   frame(i) {
     const { characters, joints, width } = this.shape;
     const size = characters * joints * width;
-    return {
-      kind: "pose",
-      views: 1,
-      width,
-      characters,
-      joints,
-      frame: i,
-      serial: 0,
-      time: this.times[i],
-      status: ["nothing"],
-      playing: this.playing,
-      busy: false,
-      iteration: 0,
-      microseconds: [0],
-      left: [NaN],
-      iterations: [0],
-      version: 0,
-      data: this.floats.subarray(i * size, (i + 1) * size),
-      bytes: 4 * size,
-    };
+    const data = this.floats.subarray(i * size, (i + 1) * size);
+    const values = { frame: i, time: this.times[i], playing: this.playing };
+    return makeFrame(data, this.shape, [makeViewAnswer({})], values);
   }
 }
 

@@ -5,9 +5,12 @@
  * meets the goals; among its answers it prefers the start pose.
  */
 
-/** @import { Kernels } from "poise/engine/kernels.js" */
-
-// @ts-nocheck: the types of its problems are still to be written
+/**
+ * @import { Kernels } from "poise/engine/kernels.js"
+ * @import { PackedBody } from "poise/engine/packed.ts"
+ * @import { Goal } from "poise/engine/tree.js"
+ * @import { Chain, Drag, Rotation, Vector } from "poise/protocol/messages.ts"
+ */
 
 import { Program } from "poise/engine/program.js";
 import { Tree } from "poise/engine/tree.js";
@@ -23,22 +26,54 @@ const ORIGIN = [0, 0, 0];
  * @property {number} milliseconds
  * @property {number|null} left largest distance of a pulled point from its target [file units]
  * @property {number[]} curve error before each iteration
+ *
+ * @typedef {{position: Vector, rotation: Rotation}} Place
+ *
+ * @typedef {Place & {enabled: boolean}} Pin
+ *
+ * @typedef {object} Pulled
+ * @property {string} joint
+ * @property {Vector} offset of the point, in the frame of the joint
+ * @property {Vector} position of the target
+ * @property {Rotation|null} rotation
+ * @property {boolean} isPin whether a pin holds it when it is let go
  */
+
+/** @type {Answer} */
+const NO_ANSWER = { status: "nothing", iterations: 0, milliseconds: 0, left: null, curve: [] };
+
+/** What solves with some limits, what of the goals was packed last, and where all joints are. */
+class Mode {
+  /** @param {Kernels} kernels @param {PackedBody["modes"][string]} packed @param {Uint8Array} numbers */
+  constructor(kernels, packed, numbers) {
+    this.tree = new Tree(packed, numbers);
+    this.solver = new TreeSolver(kernels, this.tree);
+    this.maps = new Program(kernels, packed.maps, numbers);
+    this.key = "";
+  }
+}
 
 export class Body {
   /**
    * @param {Kernels} kernels
-   * @param {any} packed by viewer/offline/body.py
+   * @param {PackedBody} packed by viewer/offline/body.py
    * @param {Uint8Array} numbers
    */
   constructor(kernels, packed, numbers) {
     this.packed = packed;
     this.kernels = kernels;
-    this.solvers = new Map();
-    this.maps = new Map();
     this.numbers = numbers;
     this.mode = Object.keys(packed.modes)[0];
+    /** @type {Map<string, Mode>} made at their first use */
+    this.made = new Map();
     this.restPull = true;
+    this.q = Float64Array.from(this.#now.tree.start);
+    this.rest = this.q;
+    /** @type {Pulled|null} */
+    this.pulled = null;
+    /** @type {Map<string, Pin>} */
+    this.pins = new Map();
+    this.answer = NO_ANSWER;
     this.reset();
   }
 
@@ -59,27 +94,28 @@ export class Body {
     return this.methods[0].value;
   }
 
-  get solver() {
-    if (!this.solvers.has(this.mode)) {
-      const tree = new Tree(this.packed.modes[this.mode], this.numbers);
-      this.solvers.set(this.mode, new TreeSolver(this.kernels, tree));
-      this.maps.set(this.mode, new Program(this.kernels, this.packed.modes[this.mode].maps, this.numbers));
+  /** What solves with the chosen limits. */
+  get #now() {
+    let made = this.made.get(this.mode);
+    if (!made) {
+      made = new Mode(this.kernels, this.packed.modes[this.mode], this.numbers);
+      this.made.set(this.mode, made);
     }
-    return this.solvers.get(this.mode);
+    return made;
   }
 
   /** The start pose, with its pins; nothing is pulled. */
   reset() {
-    this.#startFrom(this.solver.tree.start);
+    this.#startFrom(this.#now.tree.start);
     this.pulled = null;
     this.pins = new Map(this.packed.pins.map((joint) => [joint, { enabled: true, ...this.placeOf(joint) }]));
-    this.answer = { status: "nothing", iterations: 0, milliseconds: 0, left: null, curve: [] };
+    this.answer = NO_ANSWER;
   }
 
   /** A frame of the clip becomes the pose; pinned parts hold where they are in it. @param {number} i */
   adoptFrame(i) {
-    const [offset, count] = this.packed.frames;
-    const { nq } = this.solver;
+    const [offset, count] = this.packed.frames ?? [0, 0];
+    const nq = this.q.length;
     const at = this.numbers.byteOffset + offset + 4 * nq * i;
     if (nq * (i + 1) > count) return;
     this.#startFrom(new Float32Array(this.numbers.buffer.slice(at, at + 4 * nq)));
@@ -87,11 +123,11 @@ export class Body {
     for (const [joint, pin] of this.pins) this.pins.set(joint, { ...pin, ...this.placeOf(joint) });
   }
 
-  /** A pose to start from, which is preferred. */
+  /** A pose to start from, which is preferred. @param {ArrayLike<number>} q */
   #startFrom(q) {
     this.q = Float64Array.from(q);
     this.rest = Float64Array.from(q);
-    for (const solver of this.solvers.values()) solver.key = null; // what it prefers is another pose now
+    for (const mode of this.made.values()) mode.key = ""; // what it prefers is another pose now
   }
 
   /** What the page cannot do. */
@@ -102,7 +138,7 @@ export class Body {
   /** @param {string} mode limits or none */
   setMode(mode) {
     this.mode = mode;
-    this.#startFrom(this.solver.tree.start); // the last pose may be beyond limits
+    this.#startFrom(this.#now.tree.start); // the last pose may be beyond limits
     this.solve();
   }
 
@@ -121,24 +157,24 @@ export class Body {
     else this.pins.set(joint, { enabled: true, ...this.placeOf(joint) });
   }
 
-  /** Pull a part, or turn it; keys say no offset. @param {any} drag as the viewport tells it */
+  /** Pull a part, or turn it; keys say no offset. @param {Drag} drag as the viewport tells it */
   drag({ joint, offset = ORIGIN, position, rotation, phase }) {
-    const turns = rotation !== undefined;
-    if (phase === "start" || this.pulled?.joint !== joint) this.#begin(joint, turns ? ORIGIN : offset, turns);
-    const before = JSON.stringify([this.pulled.position, this.pulled.rotation]);
-    this.pulled.position = position;
-    if (turns) this.pulled.rotation = rotation;
+    if (!joint || !position) return;
+    const isNew = phase === "start" || this.pulled?.joint !== joint;
+    const pulled = isNew || !this.pulled ? this.#begin(joint, rotation ? ORIGIN : offset, rotation) : this.pulled;
+    const before = isNew ? "" : JSON.stringify([pulled.position, pulled.rotation]);
+    this.pulled = { ...pulled, position, rotation: rotation ?? pulled.rotation };
     if (JSON.stringify([position, this.pulled.rotation]) !== before) this.solve();
-    if (phase === "end") this.#settle();
+    if (phase === "end") this.#settle(this.pulled);
   }
 
-  #begin(joint, offset, turns) {
+  /** @param {string} joint @param {Vector} offset @param {Rotation} [rotation] @returns {Pulled} */
+  #begin(joint, offset, rotation) {
     this.#release();
     const pin = this.pins.get(joint);
-    const isPin = Boolean(pin?.enabled);
-    const turned = isPin ? pin.rotation : turns ? this.placeOf(joint).rotation : null;
-    this.pulled = { joint, offset, position: null, rotation: turned, isPin };
+    const isPin = pin?.enabled === true;
     if (isPin) pin.enabled = false;
+    return { joint, offset, position: offset, rotation: isPin ? pin.rotation : (rotation ?? null), isPin };
   }
 
   /** Nothing is pulled: a pin holds where its joint is now. */
@@ -147,17 +183,19 @@ export class Body {
     this.pulled = null;
   }
 
-  /** A part that was pulled beyond reach rests where it is. */
-  #settle() {
-    if (this.pulled.isPin) return this.#release();
-    if (this.answer.status !== "reached") this.pulled.position = this.pointOf(this.pulled.joint, this.pulled.offset);
+  /** A part that was pulled beyond reach rests where it is. @param {Pulled} pulled */
+  #settle(pulled) {
+    if (pulled.isPin) return this.#release();
+    if (this.answer.status !== "reached") pulled.position = this.pointOf(pulled.joint, pulled.offset);
   }
 
   /** Goals of what is pinned and pulled, and their targets side by side. */
   collect() {
-    const { names } = this.solver.tree;
+    const { names } = this.#now.tree;
     const { pulled } = this;
+    /** @type {Goal[]} */
     const goals = [];
+    /** @type {number[]} */
     const targets = [];
     for (const [joint, { enabled, position, rotation }] of this.pins) {
       if (!enabled) continue;
@@ -174,39 +212,40 @@ export class Body {
   }
 
   solve() {
-    const { solver, pulled } = this;
+    const { pulled } = this;
     const began = performance.now();
     const { goals, targets } = this.collect();
     if (!goals.length) return;
     this.#choose(goals);
-    const { q, iterations, isMet, curve } = solver.solve(targets, this.q, true);
+    const { q, iterations, isMet, curve } = this.#now.solver.solve(targets, this.q, true);
     this.q = q;
     const milliseconds = performance.now() - began;
     const left = pulled ? distance(this.pointOf(pulled.joint, pulled.offset), pulled.position) : null;
-    this.answer = { status: isMet ? "reached" : "missed", iterations, milliseconds, left, curve };
+    /** @type {Answer["status"]} */
+    const status = isMet ? "reached" : "missed";
+    this.answer = { status, iterations, milliseconds, left, curve };
   }
 
-  /** The goals of the next solves. Packing takes a millisecond, so the same goals are packed once. */
+  /** The goals of the next solves. Packing takes a millisecond, so the same goals are packed once. @param {Goal[]} goals */
   #choose(goals) {
-    const { solver } = this;
-    const key = JSON.stringify([this.mode, this.restPull, goals]);
-    if (solver.key === key) return;
-    const rest = this.restPull ? { preferred: this.rest, preference: REST_PULL } : {};
-    solver.setGoals(goals, rest);
-    solver.key = key;
+    const mode = this.#now;
+    const key = JSON.stringify([this.restPull, goals]);
+    if (mode.key === key) return;
+    mode.solver.setGoals(goals, this.restPull ? { preferred: this.rest, preference: REST_PULL } : {});
+    mode.key = key;
   }
 
   /** World maps of all joints, 12 numbers each: three rows of four. */
   computeMaps() {
-    this.solver; // makes the program of its mode
-    const program = this.maps.get(this.mode);
-    program.run({ q: this.q });
-    return program.view("maps");
+    const { maps } = this.#now;
+    maps.run({ q: this.q });
+    return maps.view("maps");
   }
 
+  /** @param {string} joint */
   #mapOf(joint) {
     const maps = this.computeMaps();
-    const row = this.solver.tree.rowOf(joint);
+    const row = this.#now.tree.rowOf(joint);
     return maps.subarray(12 * row, 12 * row + 12);
   }
 
@@ -224,23 +263,46 @@ export class Body {
 
   /** What the viewport shows of the goals: the part of a state message. */
   describe() {
-    const chains = [...this.pins].map(([joint, pin]) => ({ ...pin, id: `pin ${joint}`, kind: "pin", tip: joint }));
+    /** @type {Chain[]} */
+    const chains = [...this.pins].map(([tip, pin]) => makeChain({ ...pin, id: `pin ${tip}`, kind: "pin", tip }));
     const { pulled } = this;
-    if (pulled?.position) {
-      const rotation = pulled.rotation ?? [1, 0, 0, 0];
-      const kind = pulled.rotation ? "place" : "position";
-      chains.push({ id: "pull", kind, tip: pulled.joint, enabled: true, position: pulled.position, rotation });
+    if (pulled) {
+      const { joint: tip, position, rotation } = pulled;
+      const target = { position, rotation: rotation ?? [1, 0, 0, 0], enabled: true };
+      chains.push(makeChain({ ...target, id: "pull", kind: rotation ? "place" : "position", tip }));
     }
-    const all = chains.map((chain) => ({ joints: [], others: [], relative_to: null, ...chain }));
-    return { chains: all, scope: "body", free_root: true, pulled: pulled ? "pull" : null };
+    /** @type {"body"} */
+    const scope = "body";
+    return { chains, scope, free_root: true, pulled: pulled ? "pull" : null };
   }
 }
 
+/** @param {Place & Pick<Chain, "id"|"kind"|"tip"|"enabled">} known @returns {Chain} of a state message */
+function makeChain(known) {
+  return {
+    root: null,
+    weight: 1,
+    pull: 1,
+    ground: false,
+    direction: ORIGIN,
+    axis: ORIGIN,
+    pole: null,
+    offset: ORIGIN,
+    joints: [],
+    others: [],
+    relative_to: null,
+    follow: false,
+    range: null,
+    ...known,
+  };
+}
+
+/** @param {Vector} a @param {Vector} b */
 function distance(a, b) {
   return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
-/** The rotation w x y z of a map; its scale does not matter. */
+/** The rotation w x y z of a map; its scale does not matter. @param {Float64Array} map */
 function quaternionOf(map) {
   const columns = [0, 1, 2].map((k) => [map[k], map[4 + k], map[8 + k]]);
   const [x, y, z] = columns.map((column) => column.map((value) => value / Math.hypot(...column)));

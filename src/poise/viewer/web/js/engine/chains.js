@@ -1,63 +1,80 @@
 /** Chains that this page solves by the method that is chosen: targets in, poses and errors out. */
 
-/** @import { Kernels } from "poise/engine/kernels.js" */
-
-// @ts-nocheck: the types of its problems are still to be written
+/**
+ * @import { Answer } from "poise/engine/body.js"
+ * @import { Kernels } from "poise/engine/kernels.js"
+ * @import { PackedChainMode, PackedChains, PackedGroup, PackedProgram } from "poise/engine/packed.ts"
+ * @import { Chain, Drag } from "poise/protocol/messages.ts"
+ */
 
 import { Program } from "poise/engine/program.js";
 
 const TURNING = new Set(["place", "pin"]); // kinds of chains whose rotation counts
 
+/** @type {Answer} */
+const NO_ANSWER = { status: "nothing", iterations: 0, milliseconds: 0, left: null, curve: [] };
+
+/**
+ * @typedef {object} Solved what a method found
+ * @property {Float64Array} q
+ * @property {number} iterations
+ * @property {boolean} isMet
+ * @property {number[]} curve error before each iteration
+ * @property {Program} program that ran last, with its trace
+ */
+
 /** The program of a group of chains; a free chain is straightened towards targets out of reach. */
 class Group {
+  /** @param {Kernels} kernels @param {PackedGroup} packed @param {Uint8Array} numbers */
   constructor(kernels, packed, numbers) {
-    this.names = packed.chains;
-    this.line = packed.line;
-    const make = (program) => new Program(kernels, program, numbers);
-    this.program = make(packed.program);
-    this.check = this.line ? make(this.line.check) : null;
-    this.straight = this.line ? make(this.line.program) : null;
+    const make = (/** @type {PackedProgram} */ program) => new Program(kernels, program, numbers);
+    const { chains, line, program } = packed;
+    this.names = chains;
+    this.program = make(program);
+    this.line = line ? { ...line, check: make(line.check), straight: make(line.program) } : null;
   }
 
-  /** @param {number[]} target numbers of all its chains @param {Float64Array} start q */
+  /** @param {number[]} target numbers of all its chains @param {Float64Array} start q @returns {Solved} */
   solve(target, start) {
     const program = this.#choose(target);
     program.run({ target, start });
     return {
       q: Float64Array.from(program.view("q")),
-      iterations: Number(program.view("iterations")[0]),
-      isMet: program.view("met")[0] > 0,
+      iterations: program.read("iterations"),
+      isMet: program.read("met") > 0,
       curve: readCurve(program),
+      program,
     };
   }
 
+  /** @param {number[]} target */
   #choose(target) {
     if (!this.line) return this.program;
-    this.check.run({ target });
-    const point = this.check.view("point");
-    const { origin, distance } = this.line;
+    const { check, straight, origin, distance } = this.line;
+    check.run({ target });
+    const point = check.view("point");
     const squared = origin.reduce((sum, value, k) => sum + (point[k] - value) ** 2, 0);
-    return squared > distance * distance ? this.straight : this.program;
+    return squared > distance * distance ? straight : this.program;
   }
 }
 
-/** The error before each iteration. */
+/** The error before each iteration. @param {Program} program @returns {number[]} */
 function readCurve(program) {
   const { curve } = program.packed;
   if (!curve) return [];
-  const count = curve.counts.reduce((sum, part) => sum + Number(program.viewPart(part)[0]), curve.more);
+  const count = curve.counts.reduce((sum, part) => sum + program.readPart(part), curve.more);
   const numbers = program.viewPart(curve.numbers);
-  const rows = Math.min(count, Math.floor(numbers.length / curve.stride));
-  const read = (i) => numbers[i * curve.stride];
+  const rows = Math.min(count, Math.ceil(numbers.length / curve.stride));
+  const read = (/** @type {number} */ i) => numbers[i * curve.stride];
   return Array.from({ length: rows }, (_, i) => curve.scale * (curve.is_squared ? Math.sqrt(read(i)) : read(i)));
 }
 
 export class Chains {
   /**
    * @param {Kernels} kernels
-   * @param {any} packed by viewer/offline/chains.py
+   * @param {PackedChains} packed by viewer/offline/chains.py
    * @param {Uint8Array} numbers
-   * @param {{chains: any[], scope: string}} document the chains as a state message has them
+   * @param {{chains: Chain[], scope: "limbs"|"chains"}} document the chains as a state message has them
    */
   constructor(kernels, packed, numbers, document) {
     this.kernels = kernels;
@@ -66,9 +83,13 @@ export class Chains {
     this.document = document;
     this.mode = Object.keys(packed.modes)[0];
     this.method = packed.method;
-    this.compares = false;
+    /** @type {Map<string, Group[]>} */
     this.groups = new Map();
+    /** @type {Map<string, Program>} */
     this.maps = new Map();
+    this.chains = document.chains;
+    this.q = this.start;
+    this.answer = NO_ANSWER;
     this.reset();
   }
 
@@ -80,7 +101,7 @@ export class Chains {
     return Object.entries(this.now.methods).map(([value, { title, refusal }]) => ({ value, text: title, refusal }));
   }
 
-  /** What is packed for the chosen limits. */
+  /** What is packed for the chosen limits. @returns {PackedChainMode} */
   get now() {
     return this.packed.modes[this.mode];
   }
@@ -99,97 +120,102 @@ export class Chains {
 
   reset() {
     this.chains = structuredClone(this.document.chains);
-    this.q = Float64Array.from(this.now.start);
-    this.answer = { status: "nothing", iterations: 0, milliseconds: 0, left: null, curve: [] };
-    this.compared = [];
+    this.q = this.start;
+    this.answer = NO_ANSWER;
   }
+
+  /** The start pose. @returns {Float64Array} q */
+  get start() {
+    return Float64Array.from(this.now.start);
+  }
+
+  adoptFrame() {} // chains of a page have no clip
 
   /** @param {string} mode limits or none */
   setMode(mode) {
     this.mode = mode;
-    if (this.now.methods[this.method].refusal !== undefined) this.method = this.methods.find((m) => !m.refusal).value;
-    this.q = Float64Array.from(this.now.start);
+    const usable = this.methods.filter(({ refusal }) => refusal === undefined);
+    if (!usable.some(({ value }) => value === this.method)) this.method = usable[0].value;
+    this.q = this.start;
     this.solve();
   }
 
   /** @param {string} method that is not refused */
   setMethod(method) {
     this.method = method;
-    this.q = Float64Array.from(this.now.start); // so that methods are compared from the same pose
+    this.q = this.start; // so that methods are compared from the same pose
     this.solve();
   }
 
-  pin() {}
+  pin() {} // chains have no parts to pin
 
-  /** A target or pole was dragged. @param {any} drag as the viewport tells it */
-  drag({ what, chain: id, position, rotation, direction }) {
+  /** A target or pole was dragged. @param {Drag} drag @returns {boolean} whether it is elsewhere now */
+  move({ what, chain: id, position, rotation, direction }) {
     const chain = this.chains.find((each) => each.id === id);
-    if (!chain) return;
-    const before = JSON.stringify(numbersOf(chain));
+    if (!chain || !position) return false;
+    const before = JSON.stringify(listNumbers(chain));
     if (what === "pole") chain.pole = position;
     else {
       chain.position = position;
       if (rotation && TURNING.has(chain.kind)) chain.rotation = rotation;
       if (direction) chain.direction = direction;
     }
-    if (JSON.stringify(numbersOf(chain)) !== before) this.solve();
+    return JSON.stringify(listNumbers(chain)) !== before;
   }
 
-  /** @param {boolean} on whether all methods solve for each target, from the same pose */
-  setCompares(on) {
-    this.compares = on;
-    this.solve();
+  /** @param {Drag} drag as the viewport tells it */
+  drag(drag) {
+    if (this.move(drag)) this.solve();
   }
 
+  /** Solve for all targets, from the pose that is shown. */
   solve() {
-    const start = this.q;
-    const { q, answer } = this.#run(this.method, start);
-    this.answer = answer;
-    const others = this.compares ? this.methods.filter(({ refusal }) => refusal === undefined) : [];
-    this.compared = others.map(({ value, text }) => ({
-      title: text,
-      ...(value === this.method ? answer : this.#run(value, start).answer),
-    }));
-    this.q = q;
-  }
-
-  /** The answer of a method. @param {string} method @param {Float64Array} start q */
-  #run(method, start) {
     const began = performance.now();
-    let iterations = 0;
-    let isMet = true;
-    let curve = [];
-    let q = start;
-    for (const group of this.#list(method)) {
-      const target = group.names.flatMap((name) => numbersOf(this.chains.find(({ id }) => id === name)));
-      const answer = group.solve(target, q);
-      q = answer.q;
-      iterations += answer.iterations;
-      isMet &&= answer.isMet;
-      if (answer.curve.length > curve.length) curve = answer.curve;
-    }
+    const solved = this.run(this.method, this.q);
     const milliseconds = performance.now() - began;
-    this.q = q;
-    const status = isMet ? "reached" : "missed";
-    return { q, answer: { status, iterations, milliseconds, left: this.#measure(), curve } };
+    this.q = solved.q;
+    const { iterations, curve } = solved;
+    /** @type {Answer["status"]} */
+    const status = solved.isMet ? "reached" : "missed";
+    this.answer = { status, iterations, milliseconds, left: this.measure(this.q), curve };
   }
 
-  /** The groups of a method, made at its first use. @param {string} method */
+  /**
+   * Solve by a method, group after group.
+   * @param {string} method
+   * @param {Float64Array} start q
+   * @returns {Solved}
+   */
+  run(method, start) {
+    const [first, ...others] = this.#list(method);
+    let all = first.solve(this.#collect(first), start);
+    for (const group of others) {
+      const next = group.solve(this.#collect(group), all.q);
+      const curve = next.curve.length > all.curve.length ? next.curve : all.curve;
+      all = { ...next, iterations: all.iterations + next.iterations, isMet: all.isMet && next.isMet, curve };
+    }
+    return all;
+  }
+
+  /** Numbers of the targets of a group. @param {Group} group */
+  #collect({ names }) {
+    return this.chains.filter(({ id }) => names.includes(id)).flatMap(listNumbers);
+  }
+
+  /** The groups of a method, made at its first use. @param {string} method @returns {Group[]} */
   #list(method) {
     const key = `${this.mode} ${method}`;
-    if (!this.groups.has(key)) {
-      const { groups } = this.now.methods[method];
-      this.groups.set(
-        key,
-        groups.map((packed) => new Group(this.kernels, packed, this.numbers)),
-      );
-    }
-    return this.groups.get(key);
+    const made = this.groups.get(key);
+    if (made) return made;
+    const packed = this.now.methods[method].groups ?? [];
+    const groups = packed.map((group) => new Group(this.kernels, group, this.numbers));
+    this.groups.set(key, groups);
+    return groups;
   }
 
-  /** The largest distance of a tip from its target. */
-  #measure() {
-    const maps = this.computeMaps();
+  /** The largest distance of a tip from its target in a pose. @param {Float64Array} q */
+  measure(q) {
+    const maps = this.computeMaps(q);
     const measured = this.chains.filter(({ kind }) => kind !== "look");
     const distances = measured.map(({ tip, offset, position }) => {
       const map = maps.subarray(12 * this.now.rows[tip], 12 * this.now.rows[tip] + 12);
@@ -202,10 +228,13 @@ export class Chains {
   }
 
   /** World maps of all joints, 12 numbers each: three rows of four. */
-  computeMaps() {
-    if (!this.maps.has(this.mode)) this.maps.set(this.mode, new Program(this.kernels, this.now.maps, this.numbers));
-    const program = this.maps.get(this.mode);
-    program.run({ q: this.q });
+  computeMaps(q = this.q) {
+    let program = this.maps.get(this.mode);
+    if (!program) {
+      program = new Program(this.kernels, this.now.maps, this.numbers);
+      this.maps.set(this.mode, program);
+    }
+    program.run({ q });
     return program.view("maps");
   }
 
@@ -215,8 +244,8 @@ export class Chains {
   }
 }
 
-/** The numbers of a chain's target, in the order of its goals. */
-function numbersOf({ kind, position, rotation, direction, pole }) {
+/** The numbers of a chain's target, in the order of its goals. @param {Chain} chain @returns {number[]} */
+function listNumbers({ kind, position, rotation, direction, pole }) {
   const turned = TURNING.has(kind) ? rotation : kind === "direction" ? direction : [];
   return [...position, ...turned, ...(pole ?? [])];
 }

@@ -5,14 +5,14 @@
  * to some parts, from arrays of viewer/offline/body.py. The kernels are the same, and so are all bits of the answers.
  */
 
-// @ts-nocheck: the types of its problems are still to be written
+/** @import { PackedBodyMode } from "poise/engine/packed.ts" */
 
-const [FIXED, HINGE, SLIDE, BALL, MOVE] = [0, 1, 2, 3, 4]; // kinds of nodes, see kernels/layout.py
+const [HINGE, SLIDE, BALL, MOVE] = [1, 2, 3, 4]; // kinds of nodes, see kernels/layout.py
 const POSITION = 0; // kinds of terms
 const ROTATION = 1;
 const EFFECTOR_ROW = 29;
-const U_SIZES = { [FIXED]: 0, [HINGE]: 1, [SLIDE]: 1, [BALL]: 4, [MOVE]: 3 };
-const TARGET_SIZES = { [POSITION]: 3, [ROTATION]: 4 };
+const U_SIZES = [0, 1, 1, 4, 3]; // of each kind of node
+const TARGET_SIZES = [3, 4]; // of each kind of term
 const [NODE_ROW, DOF_ROW, LIMIT_ROW, HINGED_BALL_ROW, PART_ROW] = [6, 4, 14, 7, 18];
 
 /**
@@ -22,9 +22,40 @@ const [NODE_ROW, DOF_ROW, LIMIT_ROW, HINGED_BALL_ROW, PART_ROW] = [6, 4, 14, 7, 
  * @property {number[]} offset the point at the target, in the frame of the joint
  * @property {number} weight
  */
+/**
+ * @typedef {object} Node
+ * @property {number} i its number among all nodes
+ * @property {number} row of its joint
+ * @property {number} kind
+ * @property {number} parent number of a node, or -1
+ * @property {number} qStart first column of q
+ * @property {number} jointKind
+ * @property {number} dofCount
+ * @property {number} dofStart
+ *
+ * @typedef {object} Term a position or rotation of a goal
+ * @property {number} kind
+ * @property {Goal} goal
+ * @property {number} column first one of its target in the world
+ * @property {number} number of its node among those of the problem
+ * @property {number[]} point in the moved frame of its node [file units]
+ * @property {ArrayLike<number>} rotation
+ *
+ * @typedef {object} Layout
+ * @property {number[]} parents of the nodes of a problem, by their numbers in it
+ * @property {number[]} uStarts
+ * @property {number[]} dofStarts
+ * @property {number[]} dofCounts
+ * @property {number} nu
+ * @property {number} nd
+ * @property {number} count of nodes
+ *
+ * @typedef {ReturnType<Tree["pack"]>} Problem
+ */
 
-/** Arrays of a body by name, as views on the numbers of the page. */
+/** Arrays of a body by name, as views on the numbers of the page. @param {PackedBodyMode} packed @param {Uint8Array} numbers */
 function readArrays(packed, numbers) {
+  /** @type {Record<string, Float64Array>} */
   const arrays = {};
   for (const [name, [offset, count]] of Object.entries(packed.arrays))
     arrays[name] = new Float64Array(
@@ -33,7 +64,7 @@ function readArrays(packed, numbers) {
   return arrays;
 }
 
-/** The power of two at or above a length. Exact. */
+/** The power of two at or above a length. Exact. @param {number} length */
 function nextPower(length) {
   let power = 2 ** Math.ceil(Math.log2(length));
   while (power / 2 >= length) power /= 2;
@@ -42,7 +73,7 @@ function nextPower(length) {
 }
 
 export class Tree {
-  /** @param {any} packed a mode of viewer/offline/body.py @param {Uint8Array} numbers */
+  /** @param {PackedBodyMode} packed @param {Uint8Array} numbers */
   constructor(packed, numbers) {
     this.packed = packed;
     this.arrays = readArrays(packed, numbers);
@@ -50,6 +81,7 @@ export class Tree {
     const { nodes } = this.arrays;
     this.count = nodes.length / NODE_ROW;
     let dof = 0;
+    /** @type {Node[]} */
     this.nodes = Array.from({ length: this.count }, (_, i) => {
       const [row, kind, parent, qStart, jointKind, dofCount] = nodes.subarray(NODE_ROW * i, NODE_ROW * (i + 1));
       dof += dofCount;
@@ -66,7 +98,7 @@ export class Tree {
     return this.packed.rows[this.names.indexOf(joint)];
   }
 
-  /** The frame of a part: its node, and its points and rotation in the moved frame of that. */
+  /** The frame of a part: its node, and its points and rotation in the moved frame of that. @param {number} number */
   part(number) {
     const row = this.arrays.parts.subarray(PART_ROW * number, PART_ROW * (number + 1));
     return { node: row[0], map: row.subarray(1, 13), scale: row[13], rotation: row.subarray(14, 18) };
@@ -77,27 +109,24 @@ export class Tree {
    * @param {Goal[]} goals
    */
   pack(goals) {
-    const terms = goals.flatMap((goal, i) => {
-      const { node } = this.part(goal.part);
-      const kinds = goal.turns ? [POSITION, ROTATION] : [POSITION];
-      return kinds.map((kind) => ({ kind, goal, node, goalIndex: i }));
-    });
-    let column = 0;
-    for (const term of terms) {
-      term.column = column; // of a target in the world
-      column += TARGET_SIZES[term.kind];
-    }
-    const nodes = this.#select(terms.map(({ node }) => node));
+    const nodes = this.#select(goals.map((goal) => this.part(goal.part).node));
     const numbers = new Map(nodes.map(({ i }, number) => [i, number]));
     const layout = this.#layOut(nodes, numbers);
-    for (const term of terms) term.number = numbers.get(term.node);
+    let width = 0; // columns of targets in the world
+    const terms = goals.flatMap((goal) => {
+      const number = numbers.get(this.part(goal.part).node) ?? -1;
+      const measured = this.#measure(goal);
+      return (goal.turns ? [POSITION, ROTATION] : [POSITION]).map((kind) => {
+        width += TARGET_SIZES[kind];
+        return { kind, goal, number, column: width - TARGET_SIZES[kind], ...measured };
+      });
+    });
     const ranks = rankDepthFirst(layout.parents);
     terms.sort((a, b) => ranks[a.number] - ranks[b.number]);
-    for (const term of terms) Object.assign(term, this.#measure(term));
     const unit = this.#findUnit(nodes, layout, terms);
     return {
       goals,
-      width: column,
+      width,
       unit,
       ...layout,
       ...this.#packTerms(terms, layout),
@@ -106,16 +135,19 @@ export class Tree {
     };
   }
 
-  /** The nodes that move any of some nodes. */
+  /** The nodes that move any of some nodes. @param {number[]} tips */
   #select(tips) {
     const used = new Set();
     for (const tip of tips) for (let i = tip; i >= 0 && !used.has(i); i = this.nodes[i].parent) used.add(i);
     return this.nodes.filter(({ i }) => used.has(i));
   }
 
+  /** @param {Node[]} nodes @param {Map<number, number>} numbers @returns {Layout} */
   #layOut(nodes, numbers) {
     const parents = nodes.map(({ parent }) => numbers.get(parent) ?? -1);
+    /** Starts in u and of degrees of freedom, by the column of q. @type {Map<number, [number, number]>} */
     const shared = new Map();
+    /** @type {[number[], number[]]} */
     const [uStarts, dofStarts] = [[], []];
     let [nu, nd] = [0, 0];
     for (const { kind, jointKind, qStart, dofCount } of nodes) {
@@ -131,8 +163,8 @@ export class Tree {
     return { parents, uStarts, dofStarts, dofCounts, nu, nd, count: nodes.length };
   }
 
-  /** The point of a term in the moved frame of its node [file units]. */
-  #measure({ goal }) {
+  /** The point of a goal in the moved frame of its node [file units], and the rotation there. @param {Goal} goal */
+  #measure(goal) {
     const { map, scale, rotation } = this.part(goal.part);
     const point = [0, 4, 8].map((row) => {
       const sum = map[row] * goal.offset[0] + map[row + 1] * goal.offset[1] + map[row + 2] * goal.offset[2];
@@ -141,7 +173,12 @@ export class Tree {
     return { point, rotation };
   }
 
-  /** Length of a kernel unit [file units]: the power of two above the longest bone or point. */
+  /**
+   * Length of a kernel unit [file units]: the power of two above the longest bone or point.
+   * @param {Node[]} nodes
+   * @param {Layout} layout
+   * @param {Term[]} terms
+   */
   #findUnit(nodes, { parents }, terms) {
     let longest = 0;
     nodes.forEach(({ i }, number) => {
@@ -152,14 +189,17 @@ export class Tree {
     return longest > 0 ? nextPower(longest) : 1;
   }
 
+  /** @param {Term[]} terms @param {Layout} layout */
   #packTerms(terms, { parents, dofStarts, dofCounts, nd }) {
     const paths = terms.map(({ number }) => {
+      /** @type {number[]} */
       const path = [];
       for (let i = number; i >= 0; i = parents[i]) path.unshift(i);
       return path;
     });
     const pathSize = paths.reduce((sum, path) => sum + path.length, 0);
     const targetWidth = terms.reduce((sum, { kind }) => sum + TARGET_SIZES[kind], 0);
+    /** @type {[number[], number[]]} */
     const [table, targetColumns] = [[], []];
     const [first, last] = [new Array(nd).fill(3 * terms.length), new Array(nd).fill(0)];
     let [target, begin] = [0, 0];
@@ -180,9 +220,12 @@ export class Tree {
     return { terms: table, termCount: terms.length, targetWidth, targetColumns, paths: paths.flat(), ranges };
   }
 
+  /** @param {Node[]} nodes @param {Layout} layout @param {number} unit */
   #packNodes(nodes, { parents, uStarts, dofStarts, nd }, unit) {
     const { offsets, rotations, scales, couplings, dofs, limits, hinged_balls: hinged, turning } = this.arrays;
+    /** @type {Record<"nodes"|"frames"|"limits"|"dofs", number[]>} */
     const packed = { nodes: [], frames: [], limits: [], dofs: new Array(DOF_ROW * nd).fill(0) };
+    /** @type {Record<"shared"|"hingedBalls"|"hingedLimits"|"moves"|"moveScales"|"turning", number[]>} */
     const map = { shared: [], hingedBalls: [], hingedLimits: [], moves: [], moveScales: [], turning: [] };
     const sharedColumns = new Set();
     nodes.forEach((node, number) => {
@@ -223,12 +266,14 @@ export class Tree {
     return { nodeTable: packed.nodes, frames: packed.frames, dofs: packed.dofs, limits: packed.limits, map };
   }
 
+  /** @param {Term[]} terms @param {number} unit */
   #packEffectors(terms, unit) {
     const { tolerance2 } = this.packed;
     return terms.flatMap(({ kind, goal, point, rotation }) => {
+      /** @type {number[]} */
       const row = new Array(EFFECTOR_ROW).fill(0);
       row.splice(0, 3, ...point.map((x) => x / unit));
-      row.splice(3, 4, ...(kind === ROTATION ? rotation : [1, 0, 0, 0]));
+      row.splice(3, 4, ...(kind === ROTATION ? Array.from(rotation) : [1, 0, 0, 0]));
       row[7] = goal.weight;
       row[8] = kind === ROTATION ? tolerance2[1] : tolerance2[0] / (unit * unit);
       return row;
@@ -238,14 +283,17 @@ export class Tree {
 
 /** Depth-first ranks of nodes. @param {number[]} parents */
 function rankDepthFirst(parents) {
+  /** @type {number[][]} */
   const children = parents.map(() => []);
+  /** @type {number[]} */
   const stack = [];
   parents.forEach((parent, i) => (parent >= 0 ? children[parent] : stack).push(i));
   stack.reverse();
   const ranks = new Array(parents.length).fill(0);
-  for (let rank = 0; stack.length; rank++) {
-    const i = stack.pop();
+  let rank = 0;
+  for (let i = stack.pop(); i !== undefined; i = stack.pop()) {
     ranks[i] = rank;
+    rank += 1;
     stack.push(...children[i].reverse());
   }
   return ranks;

@@ -16,6 +16,8 @@ import { fillToolbar } from "poise/panels/toolbar.js";
 import { fillTimeline } from "poise/timeline/timeline.js";
 import { element } from "poise/widgets/element.js";
 
+const WIDE = "(min-width: 760px)"; // as in the style sheet
+
 /**
  * @param {Page} page
  * @param {(id: string) => HTMLElement} at the places of index.html
@@ -31,7 +33,13 @@ export function fillPanels(page, at) {
   const script = panel("Script", "script", scriptPanel(page));
   store.on("state", ({ controls }) => (script.hidden = !controls.length));
   const race = panel("Race", "race", racePanel(store));
-  store.on("state", ({ run, driven }) => (race.hidden = run !== "race" || driven));
+  race.hidden = true;
+  store.on("state", ({ run, driven }) => {
+    const races = run === "race" && !driven;
+    const opens = races && race.hidden && matchMedia(WIDE).matches; // curves and figures are at the right
+    race.hidden = !races;
+    if (opens) store.set("closed", { ...store.get("closed"), right: false });
+  });
   at("right").append(
     script,
     panel("Solver", "solver", solverPanel(page, commands)),

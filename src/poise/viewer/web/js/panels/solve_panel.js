@@ -3,7 +3,6 @@
 /** @import { Store } from "poise/state/store.js" */
 
 import { Chart } from "poise/panels/chart.js";
-import { VIEW_COLOURS } from "poise/widgets/colours.js";
 import { element, setOptions } from "poise/widgets/element.js";
 
 const LOW_ITERATIONS = 1;
@@ -15,7 +14,6 @@ const LOW_ITERATIONS = 1;
  * @property {{value: string, text: string}[]} modes
  * @property {string} mode
  * @property {boolean} [restPull]
- * @property {boolean} [compares]
  * @property {string} [note]
  * @property {string} hint what to try
  * @property {(frame: number) => void} adoptFrame start at a frame of the clip
@@ -25,7 +23,7 @@ export class SolvePanel {
   /**
    * @param {Store} store
    * @param {{setMethod: (name: string) => void, setMode: (name: string) => void, setRest: (on: boolean) => void,
-   *   setCompares: (on: boolean) => void,   reset: () => void}} commands
+   *   reset: () => void}} commands
    */
   constructor(store, commands) {
     this.outcome = element("output", { class: "solve-outcome", role: "status", "data-testid": "outcome" });
@@ -39,14 +37,6 @@ export class SolvePanel {
       onchange: () => commands.setRest(this.rest.checked),
     });
     this.restLine = element("label", { class: "check" }, this.rest, "Prefer the start pose");
-    /** @type {HTMLInputElement} */
-    this.compares = element("input", {
-      type: "checkbox",
-      "data-testid": "compare",
-      onchange: () => commands.setCompares(this.compares.checked),
-    });
-    this.compareLine = element("label", { class: "check" }, this.compares, "Compare all methods from the same pose");
-    this.table = element("table", { class: "compared", "data-testid": "compared", hidden: true });
     this.chart = new Chart(store, () => false); // curves cost nothing here: there is nobody to tell
     this.hint = "";
     this.note = element("p", { class: "hint", "data-testid": "note" });
@@ -58,16 +48,7 @@ export class SolvePanel {
     const more = element("details", { class: "solve-more", "data-testid": "solve-more" });
     more.append(
       element("summary", {}, "Method and error"),
-      ...[
-        this.method.line,
-        this.mode.line,
-        this.restLine,
-        this.compareLine,
-        this.table,
-        this.chart.whole,
-        this.note,
-        reset,
-      ],
+      ...[this.method.line, this.mode.line, this.restLine, this.chart.whole, this.note, reset],
     );
     more.addEventListener("toggle", () => this.chart.draw());
     this.whole = element("section", { class: "solve", "aria-label": "Solve" }, this.outcome, more);
@@ -86,7 +67,6 @@ export class SolvePanel {
     this.method.line.hidden = poser.methods.length < 1;
     this.mode.line.hidden = poser.modes.length < 2;
     this.restLine.hidden = poser.restPull === undefined;
-    this.compareLine.hidden = poser.compares === undefined || poser.methods.length < 2;
     this.note.textContent = poser.note ?? "";
     this.hint = poser.hint;
   }
@@ -99,24 +79,6 @@ export class SolvePanel {
     const steps = `${iterations} iteration${iterations === LOW_ITERATIONS ? "" : "s"}`;
     const words = status === "reached" ? "Reached" : "As near as it gets";
     this.say(`${words}${distance}, ${steps}, ${milliseconds.toFixed(1)} ms`);
-  }
-
-  /**
-   * The methods beside each other, in the colours of their curves.
-   * @param {any[]} answers @param {number|null} metres of a file unit
-   */
-  compare(answers, metres) {
-    this.table.hidden = !answers.length;
-    const cell = (/** @type {string} */ text) => element("td", {}, text);
-    const rows = answers.map(({ title, iterations, milliseconds, left }, i) => {
-      const dot = element("span", { class: "compared-dot" });
-      dot.style.background = VIEW_COLOURS[i];
-      const name = element("th", { scope: "row" }, dot, title);
-      const error = left === null ? "" : format(left, metres);
-      return element("tr", {}, name, cell(error), cell(String(iterations)), cell(`${milliseconds.toFixed(1)} ms`));
-    });
-    const heads = ["Method", "Left", "Iterations", "Time"].map((text) => element("th", { scope: "col" }, text));
-    this.table.replaceChildren(element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
   }
 
   /** @param {string} text */

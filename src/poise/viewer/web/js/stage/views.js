@@ -21,7 +21,8 @@ import { element } from "poise/widgets/element.js";
  * @typedef {object} Hands what the viewports report
  * @property {(joint: string|null) => void} onSelect
  * @property {(joint: string) => void} onPin a hand or foot was clicked
- * @property {(drag: any, viewport: any) => number} onDrag with the viewport in which it is done; its serial
+ * @property {(drag: any, viewport: any) => number} [onDrag] with the viewport in which it is done; its serial. Without it
+ *   nothing can be dragged
  * @property {(level: "note"|"done", text: string) => void} onMessage
  * @property {() => void} onCancel give up what is being solved
  */
@@ -129,13 +130,13 @@ export class Views {
       this.turned = true;
       this.lookAlike(viewport);
     };
-    /** @param {Drag} what */
-    const drag = (what) => onDrag(what, viewport);
+    /** @param {Drag} what @returns {number} */
+    const drag = (what) => onDrag?.(what, viewport) ?? 0;
     const viewport = new Viewport(canvas, {
       slot,
       onSelect,
       onPin,
-      onDrag: drag,
+      onDrag: onDrag && drag,
       onTake: (chain, tip) => this.take(chain, tip),
       onHold: (turns) => store.set("holds", { turns }),
       onMessage: (text) => onMessage("note", text),

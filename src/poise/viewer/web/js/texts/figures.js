@@ -71,3 +71,15 @@ export function median(values) {
 export const toDegrees = (radians) => (radians * 180) / Math.PI;
 /** @param {number} degrees */
 export const toRadians = (degrees) => (degrees * Math.PI) / 180;
+
+/**
+ * @param {string} key of a column of `poise compare`
+ * @param {number} value
+ * @returns {string} with the digits that Poise gives it
+ */
+export function formatFigure(key, value) {
+  if (Number.isNaN(value)) return "-";
+  if (key.startsWith("solved")) return value < 100 ? String(Number(value.toPrecision(4))) : "100";
+  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en");
+  return Math.abs(value) <= 1e-12 ? "0" : String(Number(value.toPrecision(3)));
+}

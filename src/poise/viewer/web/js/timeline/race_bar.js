@@ -1,7 +1,7 @@
 /** The race of methods under the views: play, step, slow motion, and which iteration is shown. */
 
 /**
- * @import { Commands, Page } from "poise/commands/commands.js"
+ * @import { Commands } from "poise/commands/commands.js"
  * @import { Send } from "poise/protocol/messages.ts"
  * @import { Store } from "poise/state/store.js"
  */
@@ -10,12 +10,11 @@ import { element, setOptions } from "poise/widgets/element.js";
 import { redraw, toolButton } from "poise/widgets/tool_button.js";
 
 const SPEEDS = [1, 2, 5, 10, 30, 60]; // iterations a second
-const WIDE = "(min-width: 760px)"; // as in the style sheet
 const STILL = "(prefers-reduced-motion: reduce)";
 
 /**
- * @param {Page} page
- * @param {Commands} commands
+ * @param {{store: Store, send: Send}} page
+ * @param {Pick<Commands, "play"|"reset"|"scrub">} commands
  * @returns {HTMLElement} shown while methods race
  */
 export function raceBar({ store, send }, commands) {
@@ -50,8 +49,9 @@ export function raceBar({ store, send }, commands) {
   store.on("state", (state) => {
     const racing = state.run === "race" && !state.driven;
     whole.hidden = !racing;
-    if (racing && fresh) begin(store, send);
+    const opens = racing && fresh;
     fresh = !racing;
+    if (opens && matchMedia(STILL).matches) send({ do: "race_play", on: false }); // it waits to be played
   });
   store.on(["frame", "answer", "state"], () => {
     if (whole.hidden) return;
@@ -67,12 +67,6 @@ export function raceBar({ store, send }, commands) {
     redraw(play, playing ? "pause" : "play", playing ? "Pause the race (Space)" : "Play the race (Space)");
   });
   return whole;
-}
-
-/** Curves and figures are at the right; where motion is reduced, a race waits to be played. @param {Store} store @param {Send} send */
-function begin(store, send) {
-  if (matchMedia(WIDE).matches) store.set("closed", { ...store.get("closed"), right: false });
-  if (matchMedia(STILL).matches) send({ do: "race_play", on: false });
 }
 
 /** @param {Store} store @param {Send} send */

@@ -1,0 +1,64 @@
+/** Beside a race in an exported page: which chain, which methods, their errors and figures. */
+
+/**
+ * @import { PackedRaces } from "poise/engine/packed.ts"
+ * @import { Race } from "poise/engine/race.js"
+ * @import { Store } from "poise/state/store.js"
+ */
+
+import { Chart } from "poise/panels/chart.js";
+import { racePanel } from "poise/panels/race_panel.js";
+import { VIEW_LETTERS } from "poise/widgets/colours.js";
+import { element, setOptions } from "poise/widgets/element.js";
+import { line, tick } from "poise/widgets/fields.js";
+
+const [FEWEST, MOST] = [2, 6]; // methods of a race
+
+export class RaceSide {
+  /**
+   * @param {Store} store
+   * @param {PackedRaces} races
+   * @param {{choose: (chain: string) => void, setRaced: (methods: string[]) => void}} commands
+   */
+  constructor(store, races, commands) {
+    this.commands = commands;
+    this.chain = element("select", {
+      "data-testid": "race-chain",
+      onchange: () => commands.choose(this.chain.value),
+    });
+    setOptions(
+      this.chain,
+      races.chains.map(({ chain }) => ({ value: chain.id, text: chain.id })),
+    );
+    const chains = line("Chain", this.chain);
+    chains.hidden = races.chains.length < 2;
+    this.methods = element("div", { class: "checks", role: "group", "aria-label": "Methods that race" });
+    this.chart = new Chart(store, () => false);
+    this.whole = element(
+      "aside",
+      { class: "race-side", "aria-label": "Race", "data-testid": "race-side" },
+      ...[chains, this.methods, this.chart.whole, racePanel(store)],
+    );
+  }
+
+  /** Show who races. @param {Race} race */
+  show(race) {
+    this.chain.value = race.chain.id;
+    const { methods } = race.chains;
+    const boxes = methods.map(({ value, text, refusal }) => {
+      const place = race.raced.indexOf(value);
+      const box = tick({ "data-testid": `race-${value}` }, () => this.choose(boxes, methods));
+      box.checked = place >= 0;
+      const isFull = place < 0 ? race.raced.length >= MOST : race.raced.length <= FEWEST;
+      box.disabled = refusal !== undefined || isFull;
+      const letter = place >= 0 ? `${VIEW_LETTERS[place]}: ` : "";
+      return { box, whole: element("label", { class: "check", title: refusal ?? "" }, box, `${letter}${text}`) };
+    });
+    this.methods.replaceChildren(...boxes.map(({ whole }) => whole));
+  }
+
+  /** @param {{box: HTMLInputElement}[]} boxes @param {{value: string}[]} methods */
+  choose(boxes, methods) {
+    this.commands.setRaced(methods.filter((_, i) => boxes[i].box.checked).map(({ value }) => value));
+  }
+}
