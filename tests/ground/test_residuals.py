@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from poise import Terrain
 from poise.ground.figure.footing import Footing
-from poise.ground.trajectory.leg_problem import BALL, BEND, FOLD, HEEL, REACH, TIP
+from poise.ground.trajectory.leg_problem import BALL, BEND, FOLD, HEEL, LEAN, REACH, TIP
 from poise.ground.trajectory.residuals import differentiate_residuals, find_plane, measure_residuals, sample_ground
 from poise.kernels.ground.leg_moves import ARM_M, POINTS, ROWS, UNKNOWNS
 from tests.ground.feet import footing_of
@@ -59,9 +59,11 @@ def test_slopes_of_rows_are_differences(ground, error, toes, seed):
     problem, values = make_try(seed, ground, toes=toes)
     tried = measure_residuals(problem, values)
     _, slopes = differentiate_residuals(problem, tried)
+    found = {(leg, k): differentiate(problem, values, leg, k) for leg in range(LEGS) for k in range(UNKNOWNS)}
+    assume(max(np.abs(changes).max() for _, changes in found.values()) < STEEP)  # beyond it slopes are bounded
     for leg in range(LEGS):
         for k in range(UNKNOWNS):
-            wanted, _ = differentiate(problem, values, leg, k)
+            wanted, _ = found[leg, k]
             own = np.zeros(tried.rows.shape)
             rows = slice(None) if k == 0 else slice(leg * ROWS, (leg + 1) * ROWS)  # the pelvis carries both legs
             own[:, rows] = slopes[:, rows, k]
@@ -95,7 +97,7 @@ def test_the_cost_is_that_of_all_terms(seed, ground):
 
 
 def find_rows(problem, **changes):
-    """Find which rows (L, 6) of the middle frame are violated after moves of all frames."""
+    """Find which rows (L, 7) of the middle frame are violated after moves of all frames."""
     values = np.zeros((FRAMES, 1 + 5 * LEGS))
     for name, value in changes.items():
         column = {"pelvis": 0, "up": 3, "heel": 4, "toes": 5}[name]
@@ -136,6 +138,12 @@ class TestRows:
     def test_toes_that_bend_too_far(self, problem):
         assert np.argwhere(find_rows(problem, toes=ARM_M * np.radians(80.0))).tolist() == [[0, BEND]]
         assert not find_rows(problem, toes=ARM_M * np.radians(20.0)).any()
+
+    def test_a_heel_goes_up_for_a_shin_that_leans_too_far(self, problem):
+        """The shins of who crouches lean ahead by 20 degrees."""
+        strict = dataclasses.replace(problem, leans=np.full_like(problem.leans, np.sin(np.radians(10.0))))
+        assert np.argwhere(find_rows(strict)).tolist() == [[0, LEAN], [1, LEAN]]
+        assert find_rows(strict, heel=ARM_M * np.radians(25.0))[:, LEAN].tolist() == [False, True]
 
 
 class TestGround:

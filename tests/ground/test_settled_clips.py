@@ -10,7 +10,8 @@ import pytest
 
 from poise import Terrain, lock_feet, plant_feet
 from poise.ground.figure.figure import figure_of
-from poise.ground.figure.motion import ANKLE, HIP, motion_of
+from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, motion_of
+from poise.ground.legs.legs import measure_leans
 from poise.io import samples
 from poise.maths import rotations
 from tests.ground.clips import clip_of
@@ -81,6 +82,15 @@ class TestPlanted:
         jumps = planted.report.jumps
         assert (jumps.after <= jumps.bound + 5.0).all()  # mm a frame
         assert planted.report.after.skate <= 0.01
+
+    def test_heels_leave_the_ground_before_shins_lie_down(self, data):
+        """The foot behind was flat until its shin leant ahead over it by 63 degrees."""
+        rig = load(data / "bvh/walk_mass.bvh")
+        planted = plant_feet(rig.clips[0], Terrain.stairs(0.15, 0.3, direction=(0, 0, -1)), rig=rig)
+        motion = motion_of(planted, planted.figure)
+        shins = motion.places[:, :, KNEE] - motion.places[:, :, ANKLE]
+        leans = np.degrees(np.arcsin(measure_leans(shins, motion.turns[:, :, FOOT], planted.soles)))
+        assert leans[planted.contacts.ball].max() < 60.0
 
     def test_a_foot_held_back_at_a_riser_catches_up_over_its_swing(self):
         planted = plant_feet(load(SAMPLES / "humanoid.glb").clips[0], Terrain.stairs(0.15, 0.3))

@@ -117,7 +117,7 @@ def stand(analysis: ClipAnalysis, footing: Footing, options: Allowed) -> OnFeet:
 def _let_heels_go(analysis: ClipAnalysis, down: Down, footing: Footing, options: Allowed) -> tuple[ClipAnalysis, Down]:
     """Let heels leave the ground sooner where legs are too short."""
     body = down.lean.motion(analysis.motion) if down.lean else analysis.motion
-    early = find_early_heels(body, down.held, down.feet)
+    early = find_early_heels(body, analysis.soles, down.held, down.feet)
     if not early.any():
         return analysis, down
     repeats, contacts = analysis.repeats.finer(analysis.finer), analysis.contacts

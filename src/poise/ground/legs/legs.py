@@ -16,9 +16,11 @@ from poise.ground.legs.pelvis import base_heights, leg_lengths, longest_reach
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import find_last_true, measure_time_from
-from poise.maths.vectors import make_vertical, normalise
+from poise.maths.vectors import dot, make_vertical, normalise
 
 _STRAIGHT = np.radians(1.0)  # a knee that bends less on the mean has no bend axis of its own
+_MAX_LEAN_RAD = np.radians(35.0)  # of a shin over its flat foot: 40.6 +- 5.2 deg in lunges (Calatayud et al., 2015)
+_MORE_LEAN = 0.12  # [sine] than animated: a heel that counts as standing may be up by 7 degrees in the source
 _MAX_LEAD_S = 0.15  # [s] at most: a heel's rise is slow, and its end is known to about 0.1 s
 
 
@@ -101,17 +103,45 @@ def rebend_legs(
     return dataclasses.replace(bent, turns=np.concatenate([bent.turns[:, :, :FOOT], turned.turns[:, :, FOOT:]], axis=2))
 
 
-def find_early_heels(motion: Motion, contacts: Contacts, feet: Feet) -> Bools:
+def measure_leans(shins: Floats, turns: Floats, soles: Soles) -> Floats:
+    """Measure the lean (F, L) of shins over soles.
+
+    It is the sine of the angle by which a shin leans ahead.
+
+    shins  (F, L, 3) from ankle to knee
+    turns  (F, L, 4) of feet
+    """
+    ahead = normalise(rotations.rotate(turns, np.broadcast_to(soles.ball - soles.heel, shins.shape)))
+    return dot(normalise(shins), ahead)
+
+
+def find_largest_leans(motion: Motion, soles: Soles, shins: Floats) -> Floats:
+    """Find the largest lean (L,) of shins.
+
+    They are those of people, or a little more than those animated.
+
+    shins  (F, L, 3) as animated, from ankle to knee
+    """
+    animated = measure_leans(shins, motion.turns[:, :, FOOT], soles).max(axis=0)
+    return np.maximum(np.sin(_MAX_LEAN_RAD), animated + _MORE_LEAN)
+
+
+def find_early_heels(motion: Motion, soles: Soles, contacts: Contacts, feet: Feet) -> Bools:
     """Find frames (F, L) of early heel lift.
 
     The heels have left the ground though they were found to stand. They are at the end of a heel's contact, while the
     ball goes on standing, from where the leg would be too short for a pelvis that keeps its height. A heel that rises
-    brings the ankle nearer to the hip; else the pelvis would sink.
+    brings the ankle nearer to the hip; else the pelvis would sink. Heels that have stood for as long leave, too, from
+    where the shin would lean farther ahead over the foot than ankles bend.
     """
-    up = make_vertical(base_heights(motion, feet.rise))[:, None]
-    reach = np.linalg.norm(feet.ankles - motion.places[:, :, HIP] - up, axis=-1)
-    _, until_end = measure_time_from(motion.times, ~contacts.heel)
+    up = base_heights(motion, feet.rise)
+    hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
+    since_start, until_end = measure_time_from(motion.times, ~contacts.heel)
     ending = contacts.heel & contacts.ball & (until_end <= _MAX_LEAD_S)
-    short = ending & (reach > longest_reach(motion))
-    begun = find_last_true(short) > find_last_true(~ending)
+    bent = bend_legs(motion, bend_axes(motion, soles), feet, up, hips, longest_reach(motion), 0.0)
+    most = find_largest_leans(motion, soles, motion.places[:, :, KNEE] - motion.places[:, :, ANKLE])
+    leans = measure_leans(knees_of(motion, bent) - bent.ankles, feet.turns, soles) > most
+    leans &= np.minimum(since_start, (motion.times - motion.times[0])[:, None]) >= _MAX_LEAD_S
+    short = np.linalg.norm(feet.ankles - hips, axis=-1) > longest_reach(motion)
+    begun = find_last_true(ending & (short | leans)) > find_last_true(~ending)
     return ending & begun

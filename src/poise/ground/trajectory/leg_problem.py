@@ -4,7 +4,8 @@ In each frame the pelvis goes up or down; the ball of each of L feet moves, its 
 about their joint: K = 1 + 5 L unknowns, all lengths [m]. Legs follow in closed form. Asked for, in this order:
 
 1. Points that stand stay where they are: their unknowns are not free.
-2. Rows are at most 0: legs within reach and not folded up, soles above the ground, toes bent no more than feet bend.
+2. Rows are at most 0: legs within reach and not folded up, soles above the ground, toes and ankles bent no more than
+   those of people.
 3. Joints accelerate as in the source, feet that stand as they are put: sum of |D2 p - a|^2 over hips, knees, ankles,
    joints and ends of toes.
 4. Unknowns stay near to 0: an edit dies away within a time tau, which weighs them by 1 / tau^4.
@@ -24,9 +25,8 @@ from poise.ground.figure.footing import Footing
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 
-REACH, FOLD, HEEL, BALL, TIP, BEND = range(6)  # rows of a leg
+REACH, FOLD, HEEL, BALL, TIP, BEND, LEAN = range(7)  # rows of a leg
 _FOOT_TAU_S = 0.1  # [s] a third of a swing: an edit is over before the foot comes down again
-
 _TOE_WEIGHT = 0.5  # of other joints, for each of the two of the toes: they are one foot
 
 
@@ -104,6 +104,8 @@ class LegProblem:
         (F, 3, L) by which heels, balls and tips may be in the ground.
     bend
         (F, L) [rad] by which toes bend more than they may; below 0 if they do not.
+    leans
+        (F, L) sines of the angles by which shins may lean ahead over their soles.
     free
         (F, K) which unknowns may change.
     """
@@ -123,6 +125,7 @@ class LegProblem:
     shortest: Floats
     depths: Floats
     bend: Floats
+    leans: Floats
     free: Bools
 
     def take_frames(self, frames: slice | Ints) -> LegProblem:

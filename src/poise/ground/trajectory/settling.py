@@ -11,10 +11,10 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.cyclic import Repeats
 from poise.ground.contact.soles import MAX_TOE_BEND_RAD, Soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, Motion
+from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion
 from poise.ground.figure.steps import steps_of
 from poise.ground.legs.feet import Feet, level_axes
-from poise.ground.legs.legs import Turned, bend_axes, bend_legs
+from poise.ground.legs.legs import Turned, bend_axes, bend_legs, find_largest_leans
 from poise.ground.legs.pelvis import STRAIGHT, base_heights, leg_lengths, longest_reach
 from poise.ground.report.jumps import is_even
 from poise.ground.trajectory.leg_problem import FeetInMotion, LegProblem
@@ -22,7 +22,7 @@ from poise.ground.trajectory.residuals import difference_twice, find_plane, plac
 from poise.ground.trajectory.solver import solve_problem
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.frame_masks import find_following
+from poise.maths.frame_masks import find_following, measure_time_from
 from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import dot, make_vertical, normalise
 
@@ -33,6 +33,7 @@ _TAU_RATES = 30.0, 120.0  # [frames/s] between them the first falls; above no st
 _LEVEL = 1e-3  # [rad] and [m] ground that is tilted or uneven by less is level
 _SAME_M = 0.001  # [m] a loop whose ends are put so near to each other is to stay one
 _CLOSING_S = 0.1  # [s] on each side of a loop's seam, where what both ends differ by is shared out
+_RISING_S = 0.1  # [s] in which a heel that leaves the ground goes up to where its ankle bends no farther than it may
 _FIRST_OF_FOOT = 2  # ankle, joint and end of the toes go with it, hip and knee do not
 
 
@@ -112,9 +113,10 @@ def make_problem(
     turns = (air | feet.free) & (soles.lengths > 0.0)
     own = np.stack([air, air, air, turns, moving.bends], axis=-1).reshape(shape[0], -1)
     free = np.column_stack([np.ones(shape[0], dtype=np.bool_), own]) & ~still[:, None]
+    uneven = _is_uneven(feet, footing)
     problem = LegProblem(
         step=motion.step or 1.0,  # frames without time have no changes of step
-        pelvis_tau=_find_pelvis_tau(motion.step, feet, footing),
+        pelvis_tau=_UNEVEN_PELVIS_TAU_S if uneven else _find_pelvis_tau(motion.step),
         footing=footing,
         plane=find_plane(footing) if is_even(footing.terrain) else None,
         wanted=np.empty(0),
@@ -128,25 +130,34 @@ def make_problem(
         shortest=shortest,
         depths=_allowed_depths(moving, contacts, footing),
         bend=_excess_bend(motion, soles, feet),
+        leans=np.empty(0),
         free=free,
     )
-    return dataclasses.replace(problem, wanted=_want_changes(motion, soles, contacts, problem))
+    source = _place_source(motion, soles, problem)
+    return dataclasses.replace(
+        problem,
+        wanted=_want_changes(source, contacts, problem),
+        leans=_allowed_leans(motion, soles, source, feet.free),
+    )
 
 
-def _find_pelvis_tau(step: float, feet: Feet, footing: Footing) -> float:
-    """Find the decay time of moves of the pelvis [s].
+def _find_pelvis_tau(step: float) -> float:
+    """Find the decay time of the pelvis on level ground [s].
 
-    On its own ground a figure is to keep its height. On slopes and steps it goes up and down with its steps, and that
-    must be smooth. An eye sees changes of step, in millimetres a frame, and these are smaller for the same acceleration
-    where frames are many: there the pelvis need not sink for the accelerations of knees.
+    There a figure is to keep its height. On slopes and steps it goes up and down with its steps, and that must be
+    smooth. An eye sees changes of step, in millimetres a frame, and these are smaller for the same acceleration where
+    frames are many: there the pelvis need not sink for the accelerations of knees.
 
     step  [s] between frames
     """
     rate = float(np.clip(1.0 / step if step > 0.0 else 0.0, *_TAU_RATES))
-    level = _PELVIS_TAU_S * (_TAU_RATES[0] / rate) ** 0.5
+    return _PELVIS_TAU_S * (_TAU_RATES[0] / rate) ** 0.5
+
+
+def _is_uneven(feet: Feet, footing: Footing) -> bool:
+    """Return whether the ground under feet is tilted or uneven."""
     tilt = 2.0 * np.arccos(np.clip(np.abs(feet.tilt[..., 0]), 0.0, 1.0)).max(initial=0.0)
-    uneven = max(float(tilt), float(np.ptp(footing.heights(feet.ankles)))) > _LEVEL
-    return _UNEVEN_PELVIS_TAU_S if uneven else level
+    return max(float(tilt), float(np.ptp(footing.heights(feet.ankles)))) > _LEVEL
 
 
 def _turn_feet(motion: Motion, feet: Feet) -> Floats:
@@ -171,22 +182,40 @@ def _move_feet(motion: Motion, soles: Soles, feet: Feet) -> FeetInMotion:
     )  # fmt: skip
 
 
-def _want_changes(motion: Motion, soles: Soles, contacts: Contacts, problem: LegProblem) -> Floats:
-    """Return the wanted changes of step (F, 5 L, 3), see `LegProblem`."""
-    places, shape = motion.places, problem.axes.shape
-    ball = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball, shape))
+def _place_source(motion: Motion, soles: Soles, problem: LegProblem) -> Floats:
+    """Place joints (F, 5 L, 3) as animated, with longer bones."""
+    places = motion.places
+    ball = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball, problem.axes.shape))
     arms = np.stack([-ball, places[:, :, BALL] - places[:, :, ANKLE], places[:, :, END] - places[:, :, BALL]], axis=2)
     balls = np.ascontiguousarray(places[:, :, ANKLE] + ball)
     feet = dataclasses.replace(problem.feet, balls=balls, arms=np.ascontiguousarray(arms))
-    still = np.zeros(problem.free.shape)
-    source, _, _ = place_points(dataclasses.replace(problem, up=np.zeros(shape[0]), feet=feet), still)
-    put, _, _ = place_points(problem, still)
+    problem = dataclasses.replace(problem, up=np.zeros_like(problem.up), feet=feet)
+    return place_points(problem, np.zeros(problem.free.shape))[0]
+
+
+def _want_changes(source: Floats, contacts: Contacts, problem: LegProblem) -> Floats:
+    """Return the wanted changes of step (F, 5 L, 3), see `LegProblem`."""
+    put, _, _ = place_points(problem, np.zeros(problem.free.shape))
     stands = contacts.ball.copy()
     stands[1:] &= contacts.ball[:-1]
     stands[:-1] &= contacts.ball[1:]
     foot = np.arange(kernels.ground.leg_moves.POINTS) >= _FIRST_OF_FOOT
-    of_foot = (stands[..., None] & foot).reshape(shape[0], -1, 1)
+    of_foot = (stands[..., None] & foot).reshape(len(source), -1, 1)
     return np.where(of_foot, difference_twice(put), difference_twice(source))
+
+
+def _allowed_leans(motion: Motion, soles: Soles, source: Floats, free: Bools) -> Floats:
+    """Return the largest lean (F, L) of shins, as a sine.
+
+    Only heels that are free rise for that, smoothly from where they leave the ground.
+
+    source  (F, 5 L, 3) joints as animated
+    free    (F, L) whether the heel is free and the ball stands
+    """
+    joints = source.reshape(motion.places.shape)
+    most = find_largest_leans(motion, soles, joints[:, :, KNEE] - joints[:, :, ANKLE])
+    since, _ = measure_time_from(motion.times, ~free)
+    return most + 1.0 - smoothstep(np.minimum(since / _RISING_S, 1.0))
 
 
 def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) -> Floats:
