@@ -216,7 +216,7 @@ class Tab:
     @property
     def shown_document(self):
         """What the page was told of the document, without what changes by itself and what says how it came about."""
-        passing = ("version", "undo", "redo", "time", "playing", "kind", "serial")
+        passing = ("version", "undo", "redo", "time", "playing", "kind", "serial", "revision")
         return {name: value for name, value in self.state.items() if name not in passing}
 
     def undone_and_redone(self, act, done):

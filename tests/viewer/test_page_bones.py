@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import poise
 from poise.io import samples
 from poise.maths import rotations
 from poise.viewer.document.document import build_document
+from tests.timeouts import PATIENCE
 from tests.viewer.browser import assert_shown_is_solved
 
 pytestmark = pytest.mark.long
@@ -191,3 +194,43 @@ def test_a_bone_is_keyed_into_the_clip_only_if_it_is_wanted(served):
     tab.until_state("state.keys.length === 1")
     tab.key("Control+z")
     tab.until_state("state.keys.length === 0 && state.redo === 'turn bone'")
+
+
+def test_an_answer_from_before_a_key_does_not_put_the_slider_back(served):
+    tab = served("four_bar")
+    tab.click("joint-crank")
+    tab.until("!document.querySelector('[data-testid=bone-slider]').disabled")
+    tab.answered()
+    studio, pressed, seen = tab.studio, threading.Event(), threading.Event()
+
+    def tell_late():
+        pressed.wait(PATIENCE)
+        studio.outbox.send(studio.pose_state.build_answer())
+        studio.show_message("note", "told")
+        seen.wait(PATIENCE)
+
+    studio.inbox.put({"do": "after", "work": tell_late})
+    slider = tab.at("bone-slider")
+    slider.focus()
+    before = slider.input_value()
+    tab.page.keyboard.press("ArrowRight")
+    value = slider.input_value()
+    assert value != before
+    pressed.set()
+    tab.until("document.querySelector('[data-testid=message]')?.innerText === 'told'")
+    assert slider.input_value() == value
+    seen.set()
+    tab.until_state("state.undo === 'turn bone'")
+    tab.answered()
+    assert float(slider.input_value()) == pytest.approx(tab.studio.document.start.q[0])
+
+
+def test_the_slider_waits_until_the_joint_is_known(served):
+    tab = served("four_bar")
+    tab.answered()
+    asked = threading.Event()
+    tab.studio.inbox.put({"do": "after", "work": lambda: asked.wait(PATIENCE)})
+    tab.click("joint-crank")
+    assert tab.at("bone-slider").is_disabled()
+    asked.set()
+    tab.until("!document.querySelector('[data-testid=bone-slider]').disabled")

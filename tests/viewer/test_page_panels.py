@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 import poise
 from poise.io import samples
 from poise.viewer.document.chains import build_chain
 from poise.viewer.document.document import build_document
+from tests.timeouts import PATIENCE
 from tests.viewer.browser import assert_shown_is_solved
 
 pytestmark = pytest.mark.long
@@ -41,6 +44,38 @@ def test_anatomical_limits_are_switched(served):
     tab.until_state("!state.anatomical.on")
     assert set(tab.state["limits"]) == had
     assert_shown_is_solved(tab)
+
+
+def test_a_state_from_before_a_click_does_not_undo_it(served):
+    """It was begun by something else, such as the preparation of drags, while the click was on its way."""
+    tab = served(build_document(poise.load(samples.path("humanoid.glb")), scope="limbs"))
+    tab.answered()
+    studio, clicked, seen = tab.studio, threading.Event(), threading.Event()
+
+    def tell_late():
+        clicked.wait(PATIENCE)
+        studio._send_state_now()
+        studio.show_message("note", "told")
+        seen.wait(PATIENCE)
+
+    studio.inbox.put({"do": "after", "work": tell_late})
+    switch = tab.at("anatomical")
+    switch.click()
+    clicked.set()
+    tab.until("document.querySelector('[data-testid=message]')?.innerText === 'told'")
+    assert switch.is_checked()
+    seen.set()
+    tab.until_state("state.anatomical.on")
+    assert switch.is_checked()
+
+
+def test_a_refused_change_is_taken_back_on_the_page(served):
+    tab = served("ccd")
+    tab.answered()
+    before = tab.state["revision"]
+    tab.get("window.poise.send({ do: 'tolerance', value: -1 })")
+    tab.until_state(f"state.revision > {before}")
+    tab.until("document.querySelector('[data-testid=message]')")
 
 
 def test_what_is_no_person_has_no_anatomical_limits_and_a_reason(served):

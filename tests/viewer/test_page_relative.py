@@ -294,6 +294,7 @@ def test_an_open_loop_is_red_and_named(served):
 def test_a_bone_of_a_loop_is_rotated_with_the_others(served):
     tab = served("four_bar")
     tab.click("joint-crank")
+    tab.until("!document.querySelector('[data-testid=bone-slider]').disabled")
     slider = tab.at("bone-slider")
     slider.focus()
     for _ in range(5):

@@ -68,6 +68,7 @@ class AnswerRequest:
 
     document: Document
     document_version: int
+    target_serial: int
     selected_joint: str | None
     views: tuple[ViewRequest, ...]
     watched_chain: int = 0
@@ -86,6 +87,7 @@ class AnswerRequest:
         message = {
             "kind": "answer",
             "version": self.document_version,
+            "serial": self.target_serial,
             "views": [self._describe_view(view) for view in self.views],
             "selected": None if selected_joint is None else describe_joint(self.views[0].pose, selected_joint),
             "race": race,

@@ -478,6 +478,7 @@ class PoseState:
         self._answer_request = request = AnswerRequest(
             self.document,
             self.document_version,
+            self.target_serial,
             self.selected_joint,
             tuple(self._request_view(view, base_pose) for view in range(self.document.view_count)),
             self._find_watched_chain(),

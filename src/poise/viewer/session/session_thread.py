@@ -199,6 +199,7 @@ class SessionThread:
         self._displayed_rig: object = None  # the rig of the last pose on the page
         self._prepared_rig: object = None  # the rig that is prepared for drags
         self._sent_state: dict[str, Any] = {}  # the state as the page has it
+        self._revision = 0  # number of the page's newest change
         self._busy_sentences: dict[int, str] = {}  # sentences of running jobs, by job number
         self._job_count = 0  # number of jobs so far
         self._state_time, self._is_state_pending = 0.0, False
@@ -314,7 +315,9 @@ class SessionThread:
         self.outbox.send({"kind": "message", "level": level, "text": self.uploads.hide_paths(sentence)})
 
     def _run_action(self, action: dict[str, Any]) -> None:
-        name = read_text(action, "do")
+        name, revision = read_text(action, "do"), action.pop("revision", None)
+        if type(revision) is int:
+            self._revision, self._is_state_pending = revision % 2**32, True  # also for refused ones: the page waits
         command = commands.COMMANDS.get(name) or commands.INTERNAL.get(name)
         if command is not None:
             self._current_drag = None if name in _DRAG_ENDING_COMMANDS else self._current_drag
@@ -397,14 +400,15 @@ class SessionThread:
         is_unsaved = not (
             self.document.is_driven or any(self.document.has_same_work(saved) for saved in self.saved_documents)
         )
-        state |= {"serial": pose_state.target_serial, "opened": opened_name, "unsaved": is_unsaved}
+        state |= {"serial": pose_state.target_serial, "revision": self._revision}
+        state |= {"opened": opened_name, "unsaved": is_unsaved}
         changes = {name: value for name, value in state.items() if not _is_sent(self._sent_state, name, value)}
         self._sent_state = state
         self.outbox.send({"kind": "state", **changes})
 
     def forget_sent_state(self) -> None:
         """Forget what was sent: a new page gets the whole state."""
-        self._sent_state = {}
+        self._sent_state, self._revision = {}, 0
 
     def start_job(
         self,

@@ -19,6 +19,7 @@ import { fillPanels } from "poise/panels/panels.js";
 import { Drags, perSecond } from "poise/protocol/drags.js";
 import { parseFrame } from "poise/protocol/frames.js";
 import { letIdle } from "poise/protocol/idle.js";
+import { Revisions } from "poise/protocol/revisions.js";
 import { Connection } from "poise/protocol/socket.js";
 import { Views } from "poise/stage/views.js";
 import { keepSettings } from "poise/state/settings.js";
@@ -51,7 +52,11 @@ class Page {
       onStatus: (status, reason) => this.changeStatus(status, reason),
     });
     /** @type {Send} */
-    this.send = (action) => this.connection.send(action);
+    this.send = (action) => this.revisions.send(action);
+    this.revisions = new Revisions(
+      (action) => this.connection.send(action),
+      (changes) => this.changeState(changes),
+    );
     this.drags = new Drags(this.send);
     keepSettings(this.store);
     this.playhead = new Playhead(this.store, this.send);
@@ -87,7 +92,7 @@ class Page {
       if (waits) this.assets.set(`${message.kind} ${message.id}`, message);
       else this.setDrawn(message, null);
     } else if (message.kind === "file") this.files.set(message.id, message);
-    else if (message.kind === "state") this.changeState(message);
+    else if (message.kind === "state") this.revisions.receive(message);
     else {
       if (message.kind === "message") this.messages.show(message.level, message.text);
       store.set(message.kind, message);
@@ -150,6 +155,7 @@ class Page {
   changeStatus(status, reason) {
     if (status === "open") {
       this.drags.forget();
+      this.revisions.forget();
       const joint = this.store.get("selected");
       if (joint) this.send({ do: "select", joint });
     }

@@ -19,13 +19,14 @@ const HALF = Math.PI;
 export function boneSlider(page) {
   const { store } = page;
   let held = false;
+  let sent = 0; // serial of the newest value; answers to what was before are too late
   /** @type {Phase} */
   let phase = "start";
   /** @param {boolean} last */
   const send = (last) => {
     const joint = store.get("selected");
     const action = { joint, value: Number(slider.value), ...keyed(page, "turn", phase) };
-    page.drags.drag({ do: "turn", ...action, phase: last ? "end" : phase });
+    sent = page.drags.drag({ do: "turn", ...action, phase: last ? "end" : phase });
     phase = last ? "start" : "move";
   };
   const slider = element("input", {
@@ -49,8 +50,9 @@ export function boneSlider(page) {
     whole.hidden = ends === null || store.get("state")?.driven === true;
     if (joint === null || ends === null || held) return;
     [slider.min, slider.max] = ends.map(String);
-    const selected = store.get("answer")?.selected;
-    if (selected?.joint === joint.name) slider.value = String(standsAt(joint, limit, selected.values));
+    const { selected, serial = 0 } = store.get("answer") ?? {};
+    slider.disabled = selected?.joint !== joint.name; // where the joint stands is not known yet
+    if (selected && !slider.disabled && serial >= sent) slider.value = String(standsAt(joint, limit, selected.values));
   });
   return whole;
 }

@@ -211,6 +211,8 @@ export interface State {
   undo: string | null;
   redo: string | null;
   serial: number;
+  /** Number of the page's newest change in it. */
+  revision: number;
   opened: string | null;
   unsaved: boolean;
 }
@@ -233,6 +235,8 @@ export interface ViewAnswer {
 export interface Answer {
   kind: "answer";
   version: number;
+  /** Of the newest target that the answered pose has. */
+  serial: number;
   views: ViewAnswer[];
   selected: { joint: string; values: number[]; position: Vector } | null;
   race: Race | null;
