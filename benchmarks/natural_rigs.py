@@ -21,13 +21,13 @@ import poise
 from poise.maths import rotations
 
 ROLLS = tuple(sign * angle for angle in (45.0, 80.0, 120.0, 170.0) for sign in (1.0, -1.0))
-MOST = 45.0  # [deg] of a wrist
 PLACES = {"ahead": (0.1, 0.65, -0.2), "down": (0.2, 0.3, -0.7), "out": (0.7, 0.3, 0.0)}  # out, ahead, up, of the arm
 ROLL_BONES = "field/roll_bones.glb"
 WITH_ROLL_BONES = ("glb/mixamo_human_makehuman.glb", "bvh/walk_mass.bvh")
 QUICK_SOLVERS = ("levenberg_marquardt", "ccd", "fabrik")
 HALVES = (("UpperArm", "LowerArm"), ("LowerArm", "Hand"))
 LINES = 0.01  # [deg] off their line, as exact as it can be measured
+MOST = 45.0 + LINES  # [deg] of a wrist
 REACHED = 0.1  # [mm], that is 1e-4 of a metre
 ROOTED = ("bvh/cmu_12_01_walk.bvh", "bvh/walk_mass.bvh", "bvh/mocapbank.bvh", "bvh/jumping_jacks_cmu1.bvh")
 ROOT_CHANNELS = {
@@ -74,7 +74,8 @@ def add_roll_bones(rig: poise.Rig) -> poise.Skeleton:
             back = rotations.inverse(frames[parents[row]])
             own[row] = rotations.multiply(back, frames[row])
             offsets[row] = rotations.rotate(back, offsets[row] - offsets[parents[row]])
-    kinds = [poise.Kind.BALL] * len(names)
+    fixed = {name for row, name in enumerate(skeleton.names) if skeleton.kinds[row] == poise.Kind.FIXED}
+    kinds = [poise.Kind.FIXED if name in fixed else poise.Kind.BALL for name in names]
     return poise.Skeleton.build(names, parents, kinds, offsets=offsets, rotations=own, roles=joints)
 
 

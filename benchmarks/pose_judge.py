@@ -289,10 +289,15 @@ def list_wrists(figure: Figure, posed: evaluation.Posed) -> Iterator[Found]:
 
 
 def list_hands(figure: Figure, posed: evaluation.Posed) -> Iterator[tuple[str, Floats, Floats]]:
-    """Of each side how the hand is turned in the forearm, from how it hung, and the line of the forearm then."""
-    body = figure.body
+    """Of each side how the hand is turned in what carries it, from how it hung, and the line of the forearm then.
+
+    A forearm with roll bones carries the hand by the last of them.
+    """
+    body, skeleton = figure.body, figure.body.rest.skeleton
     for side in SIDES:
-        since = rotations.multiply(rotations.inverse(posed.turned(side + "LowerArm")), posed.turned(side + "Hand"))
+        carrier = skeleton.names[int(skeleton.parents[skeleton.index(body.joints[side + "Hand"])])]
+        carried = rotations.multiply(posed.world[carrier].rotations, rotations.inverse(posed.rest[carrier].rotations))
+        since = rotations.multiply(rotations.inverse(carried), posed.turned(side + "Hand"))
         yield side, since, unit(body.at(side + "Hand") - body.at(side + "LowerArm"))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -247,3 +249,13 @@ class TestWhereNothingIsShared:
             assert not skeleton.legal(result.q)[1]
             moved = result.pose.world[arm.elbow].positions - arm.base.world[arm.elbow].positions
             assert (np.linalg.norm(moved) > 1e-3) == (abs(turn) > 45.0)
+
+
+def test_the_rounding_of_a_file_in_single_precision_is_no_shear():
+    """A character of kaykit has frames that are rotations but for 1.3e-6."""
+    skeleton = SKELETONS["plain"]
+    after = skeleton.B.copy()
+    after[skeleton.index("LeftForeArm"), 0, 1] += 2e-6
+    rounded = Arm(dataclasses.replace(skeleton, B=after))
+    stages = find_stages(Problem(rounded.start, (rounded.place(80.0),), free_root=False))
+    assert any(stage.roll is not None for stage in stages)

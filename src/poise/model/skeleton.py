@@ -383,8 +383,9 @@ class Skeleton(JointTree):
         root
             The first joint of the chain. None: for a robot (hinges and slides) the first joint below the base; for a
             character the first one below the nearest joint that also carries other limbs, once something moves. A limb
-            is a branch with two or more moving joints in a line, unlike twist or helper bones. A free root joint is
-            left out unless it is named.
+            is a branch with two or more moving joints in a line, unlike twist or helper bones. Such a branch on an arm
+            or leg whose roles are known does not end the chain of its own parts. A free root joint is left out unless
+            it is named.
         tip
             The joint moved to a target.
         """
@@ -403,7 +404,19 @@ class Skeleton(JointTree):
 
     def _name_default_chain(self, tip: int) -> tuple[str, ...]:
         rows = find_default_chain(self, self.limb_counts, self.moving_depth, tip)
+        if len(rows) < MIN_LIMB_JOINTS and Kind.BALL in self.joint_lists.kinds:
+            rows = self._list_limb_chain(tip) or rows
         return tuple([self.names[row] for row in rows])
+
+    def _list_limb_chain(self, tip: int) -> list[int]:
+        """List the rows of the chain through a known arm or leg. Joints that correct its skin may make forks in it."""
+        from poise.model.roles.role_search import find_limb_start  # noqa: PLC0415  (slow to import, not needed by names)
+
+        path, first = self.list_path(tip)[:-1], find_limb_start(self, tip)
+        if first is None or first not in path:
+            return []
+        above = find_default_chain(self, self.limb_counts, self.moving_depth, first)
+        return [*above, *path[path.index(first) :]]
 
     def with_free_root(self, joint: str | None = None) -> Skeleton:
         """Return the same joints with a free root. It turns and translates; see also `Pose.on`.

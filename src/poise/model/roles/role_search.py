@@ -474,3 +474,18 @@ def find_confident_roles(skeleton: JointTree) -> list[str]:
     """Find the roles usable as joint names."""
     roles = find_joint_roles(skeleton)
     return [role for role in roles.joints if roles.confidence[role] >= MIN_CONFIDENCE]
+
+
+_LIMB_ROLES = tuple(
+    tuple(side + part for part in parts)
+    for side in SIDES
+    for parts in (("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot", "Toes"))
+)
+
+
+def find_limb_start(skeleton: JointTree, tip: int) -> int | None:
+    """Find the upper arm or thigh that carries an elbow, hand, knee, foot or toes; None for other rows."""
+    for first, *others in _LIMB_ROLES:
+        if tip in [find_joint_by_role(skeleton, role) for role in others]:
+            return find_joint_by_role(skeleton, first)
+    return None

@@ -24,7 +24,7 @@ from poise.problem.goals import Near, is_joint_goal
 from poise.problem.problem import Problem
 from poise.solvers.natural.limbs import RoleLimb
 
-_MAX_SHEAR = 1e-6  # of a joint's frame: beyond it its directions are not those of a rotation
+_MAX_SHEAR = 1e-5  # of a joint's frame: files in single precision are within 2e-6, and further directions would be lost
 _WRIST_SHARE = 0.5  # of the whole roll, at most
 
 
