@@ -132,4 +132,5 @@ COMMANDS = {
     "upload_file": [_EMPTY],
     "upload_done": [{}],
     "upload_cancel": [{}],
+    "match": [{"role": "leftHand", "turn": 20.0}],
 }

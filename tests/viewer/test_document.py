@@ -154,7 +154,7 @@ class TestValues:
             "rig", "name", "skeleton", "start", "chains", "solvers", "view_count", "limit_mode", "pace", "solve_start",
             "tolerance", "free_root", "scope", "pulled", "pull_share", "character_positions", "clip_name", "keys",
             "plants_feet", "terrain_spec", "handles", "is_driven", "idles", "scene_name", "package_folders", "controls",
-            "marks",
+            "marks", "retargeting",
         }  # fmt: skip
 
     def test_same_means_that_nothing_differs(self, mixed):

@@ -143,7 +143,8 @@ def same(a, b):
     """Whether two documents are the same value: field by field, arrays bit for bit."""
     parts = ("name", "chains", "solvers", "view_count", "limit_mode", "pace", "solve_start", "tolerance", "free_root",
              "scope", "pulled", "pull_share", "character_positions", "clip_name", "keys", "plants_feet",
-             "terrain_spec", "handles", "controls", "is_driven", "idles", "scene_name", "package_folders")  # fmt: skip
+             "terrain_spec", "handles", "controls", "is_driven", "idles", "scene_name", "package_folders",
+             "retargeting")  # fmt: skip
     return (
         all(getattr(a, part) == getattr(b, part) for part in parts)
         and a.rig is b.rig

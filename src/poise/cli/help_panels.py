@@ -26,7 +26,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "terrain_direction", "plant", "ground",
     ),
     "Feet": ("legs", "contacts", "in_place", "stride", "feet_only", "stretch", "strict"),
-    "Match": ("match", "save_match", "dry_run"),
+    "Match": ("onto", "match", "save_match", "dry_run"),
     "Motion": ("hands", "first"),
     "Character": ("fps", "scale", "up", "rest", "units_per_metre"),
     "Input": ("include_root", "package_path"),

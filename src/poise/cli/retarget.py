@@ -141,7 +141,7 @@ class RetargetJob:
         """Load the match and check it, or match by roles. Errors name the file they are about."""
         self.check_target()
         if self.match is not None:
-            return _load_match(self.match, source, target)
+            return load_match(self.match, source, target)
         with prefix_file_name(file):
             return match_roles(source.roles, target.roles)
 
@@ -149,7 +149,7 @@ class RetargetJob:
         """Check the target and its joints in the match."""
         target = _load_target(self.target, self.include_root)
         if self.match is not None:
-            _load_match(self.match, None, target)
+            load_match(self.match, None, target)
             return
         with prefix_file_name(self.target):
             check_target(target.roles)
@@ -178,7 +178,7 @@ def _load_target(path: Path, include_root: Path | None) -> Rig:
     return load(path, include_root=include_root)
 
 
-def _load_match(path: Path, source: Rig | None, target: Rig) -> Match:
+def load_match(path: Path, source: Rig | None, target: Rig) -> Match:
     """Load a match file for two characters. FileError names the row that does not go with them."""
     pairs = Match.load(path)
     try:

@@ -15,6 +15,7 @@ import typer
 
 from poise.cli.goal_options import parse_goal
 from poise.cli.input_output_files import IncludeRoot, check_writable, select_clip
+from poise.cli.retarget import load_match
 from poise.cli.terminal import say
 from poise.cli.terrain_options import DirectionOption, TerrainOptions, resolve_direction
 from poise.errors import FileError, InputError, prefix_file_name
@@ -25,11 +26,13 @@ from poise.io.files import write_atomically
 from poise.io.registry import load
 from poise.maths.arrays import Floats
 from poise.model import numpy_kinematics
+from poise.retargeting.match import check_target
 from poise.viewer import scenes
 from poise.viewer.document import actions
 from poise.viewer.document.chains import build_chain
 from poise.viewer.document.document import AUTO_SOLVER, Document, build_document, build_scope
 from poise.viewer.document.goal_chains import build_goal_chains
+from poise.viewer.document.side_by_side import Retargeting, build_side_by_side
 from poise.viewer.document.terrain import build_document_terrain, find_terrain_up
 
 # --- Viewer server in a terminal -------------------------------------------------------------------------------------
@@ -120,6 +123,11 @@ _Packages = Annotated[
         "--package-path", metavar="DIR", help="a folder with meshes of package://, a package or of several; repeatable"
     ),
 ]
+_Onto = Annotated[
+    Path | None,
+    typer.Option("--onto", metavar="TARGET", help="retarget the clip onto this rig; both are shown side by side"),
+]
+_Match = Annotated[Path | None, typer.Option("--match", metavar="FILE", help="which joint moves which, for --onto")]
 _Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="write an offline page and exit")]
 
 
@@ -153,6 +161,8 @@ def view(
     root: _Root = None,
     goal: _Goals = None,
     package_path: _Packages = None,
+    onto: _Onto = None,
+    match: _Match = None,
     html: _Html = None,
     include_root: IncludeRoot = None,
 ) -> None:
@@ -164,9 +174,13 @@ def view(
         _check_page_path(html)
     package_folders = _check_package_folders(package_path or [])
     options = ViewOptions(clip, terrain, plant, solver, joint, root, terrain_direction, tuple(goal or ()))
+    _check_onto(file, onto, match, options)
     with numpy_kinematics.defer_kernels() if html is None else contextlib.nullcontext():
         with prefix_file_name(file):
-            document = configure_document(_load_document(file, scene, include_root), options)
+            if file is not None and onto is not None:
+                document = _load_side_by_side(file, onto, match, clip, include_root)
+            else:
+                document = configure_document(_load_document(file, scene, include_root), options)
             document = document.replace(package_folders=package_folders)
         for note in document.rig.notes:
             say(f"note: {note}", err=True)
@@ -260,6 +274,36 @@ def _load_document(file: Path | None, scene: str | None, include_root: Path | No
     if not len(rig.skeleton):
         raise FileError(file, "holds no joints: there is nothing to show")
     return build_document(rig)
+
+
+def _check_onto(file: Path | None, onto: Path | None, match: Path | None, options: ViewOptions) -> None:
+    """Check the options beside a retargeted clip."""
+    if onto is None:
+        if match is not None:
+            raise InputError("--match says which joint moves which of --onto TARGET: give both")
+        return
+    if file is None:
+        raise InputError("--onto takes a file with a clip: poise view CLIP --onto TARGET")
+    names = {"--terrain": options.terrain, "--plant": options.plants_feet, "--solver": options.solver,
+             "--joint": options.joint, "--goal": options.goals}  # fmt: skip
+    given = [name for name, value in names.items() if value]
+    if given:
+        raise InputError(f"--onto shows a clip of two figures: {given[0]} is for one")
+
+
+def _load_side_by_side(
+    file: Path, onto: Path, match: Path | None, clip: str | None, include_root: Path | None
+) -> Document:
+    """Load a clip and its target, and retarget. Errors of the target name its file."""
+    source = load(file, include_root=include_root)
+    with prefix_file_name(onto):
+        target = load(onto, include_root=include_root)
+        check_target(target.roles)
+    if not source.clips:
+        raise FileError(file, "holds no animation: there is nothing to retarget")
+    name = select_clip(source, clip, "--onto").name
+    pairs = None if match is None else load_match(match, source, target)
+    return build_side_by_side(Retargeting(source, target, name, pairs), f"{file.name} onto {onto.name}")
 
 
 def _check_package_folders(folders: list[Path]) -> tuple[Path, ...]:

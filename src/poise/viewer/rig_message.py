@@ -45,11 +45,12 @@ def find_bone_joints(rig: Rig) -> Bools:
     skinned_joints = {skeleton.index(name) for skin in rig.skins for name in skin.joints}
     is_bone = np.zeros(len(skeleton), dtype=np.bool_)
     for joint_index, parent in enumerate(skeleton.parents.tolist()):
-        is_solid = any(key in nodes[int(str(skeleton.source_ids[joint_index]))] for key in _NON_BONE_KEYS)
+        node_id = skeleton.source_ids[joint_index]  # None: of a rig that is shown beside the one with meshes
+        is_solid = node_id is not None and any(key in nodes[int(str(node_id))] for key in _NON_BONE_KEYS)
         is_below_bone = parent >= 0 and bool(is_bone[parent])
         is_moving = skeleton.kinds[joint_index] != Kind.FIXED
         is_bone[joint_index] = joint_index in skinned_joints or (
-            not is_solid and (is_below_bone or (is_moving and not skinned_joints))
+            not is_solid and (is_below_bone or (is_moving and (node_id is None or not skinned_joints)))
         )
     return is_bone if is_bone.any() else np.ones(len(skeleton), dtype=np.bool_)
 
@@ -378,8 +379,8 @@ def _build_meshes(rig: Rig, package_folders: Sequence[Path]) -> _RigMeshes:
     skeleton = rig.skeleton
     document = skeleton.source
     if isinstance(document, GltfDocument):
-        node_indices = tuple(int(str(node)) for node in skeleton.source_ids)
-        asset = build_glb_asset(document, set(node_indices))
+        node_indices = tuple(None if node is None else int(str(node)) for node in skeleton.source_ids)
+        asset = build_glb_asset(document, {node for node in node_indices if node is not None})
         return _RigMeshes(asset.glb, node_indices, (), asset.has_skin, asset.notes)
     if isinstance(document, UrdfDocument) and rig.path is not None:
         robot = build_robot_asset(skeleton, rig.path, package_folders)

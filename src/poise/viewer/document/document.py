@@ -96,6 +96,7 @@ class Document:
     idles                whether the figure breathes and shifts its weight while nobody touches it
     scene_name           name of the demo scene, or None
     package_folders      folders for meshes of package://, besides the file's own
+    retargeting          what is retargeted, where source and target are shown side by side; else None
     """
 
     rig: Rig
@@ -125,6 +126,7 @@ class Document:
     idles: bool = False
     scene_name: str | None = None
     package_folders: tuple[Path, ...] = ()
+    retargeting: Any = None
 
     def replace(self, **changes: Any) -> Document:
         """Return the document with some fields changed."""

@@ -14,6 +14,7 @@ from poise.runtime.version import __version__
 from poise.viewer import protocol, scenes
 from poise.viewer.document.clip_keys import apply_keys
 from poise.viewer.document.document import Document, build_document
+from poise.viewer.document.match_table import change_row, rebuild_pair
 from poise.viewer.document.playhead import MAX_SPEED, MIN_SPEED
 from poise.viewer.document.terrain import build_ground_mesh, plant_clip
 from poise.viewer.rig_message import RigMessage, build_rig_message
@@ -535,6 +536,20 @@ def show_pose(session: Session, args: dict[str, Any]) -> None:
     session.pose_state.mark_dirty()
 
 
+def change_match(session: Session, args: dict[str, Any]) -> None:
+    """Change a row of the match, and retarget anew in the background. One step of undo."""
+    document = session.document
+    retargeting = change_row(document, args)
+
+    def show_document(changed: Document) -> None:
+        if session.document.rig is not document.rig:
+            return  # another file was opened, or another row changed, before this one was done
+        session.history.add("change match", session.take_snapshot())
+        session.set_document(changed)
+
+    session.start_job("retargeting ...", lambda: rebuild_pair(document, retargeting), show_document)
+
+
 COMMANDS: dict[str, Callable[[Session, dict[str, Any]], None]] = {
     "idle": let_idle, "select": select_joint, "watch": watch_curve, "step": run_step, "reset": reset_pose,
     "keep_start": set_start_pose,
@@ -543,7 +558,7 @@ COMMANDS: dict[str, Callable[[Session, dict[str, Any]], None]] = {
     "race_speed": set_race_speed,
     "speed": set_speed, "undo": undo, "redo": redo, "scene": open_scene, "save": save_file, "cancel": cancel_solve,
     "upload": begin_upload, "upload_file": begin_upload_file, "upload_done": finish_upload,
-    "upload_cancel": cancel_upload,
+    "upload_cancel": cancel_upload, "match": change_match,
 }  # fmt: skip
 
 #: Commands of the server and of programs, not of the page.

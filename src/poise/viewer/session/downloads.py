@@ -27,6 +27,7 @@ from poise.model.skeleton import Skeleton
 from poise.viewer.document.actions import place_on_ground
 from poise.viewer.document.contact_intervals import list_contacts
 from poise.viewer.document.document import Document
+from poise.viewer.document.match_table import describe_retargeting
 from poise.viewer.document.terrain import build_ground_mesh, plant_clip
 from poise.viewer.offline.body import export_body
 from poise.viewer.offline.chains import export_chains
@@ -227,6 +228,7 @@ def _build_page_download(document: Document, pose: Pose, clip: Clip | None) -> D
     extras: dict[str, Any] = {
         "chains": [describe_chain(document, chain) for chain in document.active_chains],
         "contacts": list_contacts(clip),
+        "retargeting": describe_retargeting(document),
     }
     terrain_glb = None
     if document.terrain_spec is not None:

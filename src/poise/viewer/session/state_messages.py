@@ -30,6 +30,7 @@ from poise.viewer.document.actions import (
 from poise.viewer.document.chains import TargetedChain
 from poise.viewer.document.contact_intervals import list_bad_stretches, list_contacts
 from poise.viewer.document.document import AUTO_SOLVER, Document
+from poise.viewer.document.match_table import describe_retargeting
 from poise.viewer.document.playhead import Playhead
 from poise.viewer.document.terrain import TERRAIN_CHOICES
 from poise.viewer.session.race import RaceClock
@@ -155,7 +156,7 @@ def build_state(
         "playing": playhead.is_playing, "speed": playhead.speed, "time": playhead.time,
         "keys": [{"joint": key.joint_name, "time": key.time} for key in list_keys(document)],
         "plant": document.plants_feet, "terrain": document.terrain_spec, "contacts": list_contacts(playhead.clip),
-        "bad": list_bad_stretches(playhead.clip),
+        "bad": list_bad_stretches(playhead.clip), "retargeting": describe_retargeting(document),
         "handles": [dataclasses.asdict(handle) for handle in document.handles],
         "controls": [dataclasses.asdict(control) for control in document.controls],
         "driven": document.is_driven, "idles": document.idles, "undo": undo, "redo": redo,

@@ -4,7 +4,7 @@
  * @import { PackedBody, PackedChains, PackedRaces } from "poise/engine/packed.ts"
  * @import { Poser } from "poise/panels/solve_panel.js"
  * @import { Frame } from "poise/protocol/frames.js"
- * @import { Chain, Drag, Model } from "poise/protocol/messages.ts"
+ * @import { Chain, Drag, Model, Retargeting } from "poise/protocol/messages.ts"
  * @import { Side } from "poise/stage/view_cube.js"
  * @import { Hands } from "poise/stage/views.js"
  * @import { Show } from "poise/state/topics.ts"
@@ -37,6 +37,7 @@ const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
  * @property {number} characters
  * @property {number} width numbers of a joint
  * @property {"body"|"limbs"|"chains"} scope
+ * @property {Retargeting|null} [retargeting] source and target of a clip
  * @property {PackedBody|null} [body] problems of a whole body that the page solves
  * @property {PackedChains|null} [solved] problems of chains
  * @property {PackedRaces|null} [races] of methods, chain by chain
@@ -68,7 +69,10 @@ class Player {
     document.title = `${title} - Poise`;
     this.picked = element("div", { class: "picked", role: "status", "data-testid": "picked", hidden: true });
     this.views = new Views(at("views"), this.store, this.hands());
-    this.store.set("state", makeState(model, { chains: data.chains ?? [], scope: data.scope }));
+    this.store.set(
+      "state",
+      makeState(model, { chains: data.chains ?? [], scope: data.scope, retargeting: data.retargeting ?? null }),
+    );
     this.button = toolButton("play", "pause", "Pause (Space)", () => this.toggle());
     this.clock = element("output", { class: "clock", "data-testid": "clock" });
     /** @type {HTMLInputElement} */
@@ -256,7 +260,14 @@ class Player {
       return;
     }
     racing.close();
-    store.set("state", makeState(this.model, { chains: this.data.chains ?? [], scope: this.data.scope }));
+    store.set(
+      "state",
+      makeState(this.model, {
+        chains: this.data.chains ?? [],
+        scope: this.data.scope,
+        retargeting: this.data.retargeting ?? null,
+      }),
+    );
     this.showSolving();
   }
 

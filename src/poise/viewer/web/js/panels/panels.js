@@ -6,6 +6,7 @@ import { hint } from "poise/notices/hint.js";
 import { chainsPanel } from "poise/panels/chains.js";
 import { Chart } from "poise/panels/chart.js";
 import { LimitsPanel } from "poise/panels/limits_panel.js";
+import { matchPanel } from "poise/panels/match_panel.js";
 import { Outliner } from "poise/panels/outliner.js";
 import { racePanel } from "poise/panels/race_panel.js";
 import { scriptPanel } from "poise/panels/script_panel.js";
@@ -32,6 +33,8 @@ export function fillPanels(page, at) {
   );
   const script = panel("Script", "script", scriptPanel(page));
   store.on("state", ({ controls }) => (script.hidden = !controls.length));
+  const match = panel("Match", "match", matchPanel(page));
+  store.on("state", ({ retargeting }) => (match.hidden = !retargeting));
   const race = panel("Race", "race", racePanel(store));
   race.hidden = true;
   store.on("state", ({ run, driven }) => {
@@ -44,6 +47,7 @@ export function fillPanels(page, at) {
     script,
     panel("Solver", "solver", solverPanel(page, commands)),
     race,
+    match,
     panel("Effector and target", "target", targetPanel(page)),
     panel("Convergence", "convergence", new Chart(store, page.send).whole),
   );

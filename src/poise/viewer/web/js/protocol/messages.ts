@@ -169,6 +169,26 @@ export interface Stretch {
   text: string;
 }
 
+export interface MatchRow {
+  role: string;
+  from: string;
+  to: string;
+  turn: number;
+  skip: boolean;
+  note: string;
+}
+
+/** A retargeted clip: source and target side by side. */
+export interface Retargeting {
+  rows: MatchRow[];
+  sources: string[];
+  targets: string[];
+  /** Limb of each joint: those of both figures have the same names. */
+  limbs: Record<string, string>;
+  /** When segments exceed their bounds [s], by joint. */
+  missed: Record<string, number[][]>;
+}
+
 export interface State {
   kind: "state";
   version: number;
@@ -202,6 +222,7 @@ export interface State {
   contacts: { foot: string; intervals: number[][] }[];
   /** What the report of planted feet finds; null: no feet are planted. */
   bad: Stretch[] | null;
+  retargeting: Retargeting | null;
   handles: { name: string; position: Vector; rotation: Rotation }[];
   controls: Control[];
   driven: boolean;
@@ -317,6 +338,7 @@ export type ActionName =
   | "idle"
   | "keep_start"
   | "limit"
+  | "match"
   | "mode"
   | "option"
   | "pin"

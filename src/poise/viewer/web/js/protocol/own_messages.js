@@ -39,6 +39,7 @@ export function makeState(model, values) {
     terrain: null,
     contacts: [],
     bad: null,
+    retargeting: null,
     handles: [],
     controls: [],
     driven: false,

@@ -2,7 +2,7 @@
 
 /**
  * @import { Frame } from "poise/protocol/frames.js"
- * @import { Model, State } from "poise/protocol/messages.ts"
+ * @import { Model, Retargeting, State } from "poise/protocol/messages.ts"
  * @import { Palette } from "poise/stage/palette.js"
  * @import { Stage } from "poise/stage/stage.js"
  */
@@ -56,6 +56,12 @@ export class Actor {
     this.moving = new Set();
     /** @type {Set<number>} rows at an end of their limits */
     this.hit = new Set();
+    /** @type {Map<number, string>} limbs of the joints of a retargeted clip */
+    this.limbs = new Map();
+    /** @type {[number, number[][]][]} rows, and when they exceed their bounds [s] */
+    this.misses = [];
+    /** @type {Set<number>} rows that do now */
+    this.missed = new Set();
     this.show = { ...SHOW };
     this.resting = false; // a whole body of which nothing is pulled
     this.compared = true; // whether there is something to see beside the start pose
@@ -81,6 +87,9 @@ export class Actor {
     const plain = new Color(palette.bone);
     const colours = new Map();
     for (const row of this.moving) colours.set(row, new Color(palette.chain));
+    for (const [row, limb] of this.limbs)
+      colours.set(row, new Color(palette.limbs[/** @type {keyof Palette["limbs"]} */ (limb)]));
+    for (const row of this.missed) colours.set(row, new Color(palette.missed));
     for (const row of this.hit) colours.set(row, new Color(palette.hit));
     if (this.selected >= 0) colours.set(this.selected, new Color(palette.selected));
     if (this.hovered >= 0) {
@@ -101,7 +110,8 @@ export class Actor {
     this.trail.group.visible = show.trail;
     this.axes.lines.visible = show.axes;
     this.skin.setOpacity(show.skin ? show.skinOpacity : 0);
-    (show.through ? this.stage.front : this.stage.world).add(this.bones.group); // over the skin, or inside of it
+    const over = show.through || this.limbs.size > 0; // limbs of two figures are compared by their colours
+    (over ? this.stage.front : this.stage.world).add(this.bones.group); // over the skin, or inside of it
     if (this.figure.ready) this.axes.update();
   }
 
@@ -124,9 +134,29 @@ export class Actor {
     this._showLimits();
     this.limits.set(state.outlines ?? {}, state.limits ?? {});
     if (this.figure.ready) this.limits.update();
+    this._setLimbs(state.retargeting);
     this.handles.set(wantedIn(state, up), state.serial, up);
     this.poles.set(state.chains ?? []);
     this.ranges.set(state.chains ?? []);
+    this.paintBones();
+  }
+
+  /** @param {Retargeting|null} retargeting */
+  _setLimbs(retargeting) {
+    const { rows } = this.figure;
+    const limbs = Object.entries(retargeting?.limbs ?? {});
+    this.limbs = new Map(limbs.flatMap(([joint, limb]) => (rows.has(joint) ? [[rows.get(joint) ?? 0, limb]] : [])));
+    const missed = Object.entries(retargeting?.missed ?? {});
+    if (this.limbs.size) this.setShow(this.show);
+    this.misses = missed.flatMap(([joint, times]) => (rows.has(joint) ? [[rows.get(joint) ?? 0, times]] : []));
+  }
+
+  /** Colour what exceeds its bound at a time of the clip. @param {number} time */
+  _showMissed(time) {
+    const found = this.misses.filter(([, times]) => times.some(([from, to]) => from <= time && time <= to));
+    const rows = found.map(([row]) => row);
+    if (rows.length === this.missed.size && rows.every((row) => this.missed.has(row))) return;
+    this.missed = new Set(rows);
     this.paintBones();
   }
 
@@ -150,6 +180,7 @@ export class Actor {
   /** Show one view of a frame. @param {Frame} frame @param {number} slot */
   setFrame(frame, slot) {
     this.figure.update(viewOf(frame, slot), frame.width, frame.characters);
+    this._showMissed(frame.time);
     this.bones.update();
     this.skin.update();
     this.axes.update();

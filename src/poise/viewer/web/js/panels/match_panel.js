@@ -1,0 +1,88 @@
+/** Which joint of the source moves which of the target: a row for each role. A changed row retargets anew. */
+
+/**
+ * @import { Page } from "poise/commands/commands.js"
+ * @import { MatchRow, Retargeting } from "poise/protocol/messages.ts"
+ */
+
+import { element, setOptions } from "poise/widgets/element.js";
+
+const NONE = "-";
+const MOST_TURN = 360; // [degrees]
+
+/** @param {Page} page @returns {HTMLElement} */
+export function matchPanel(page) {
+  const body = element("tbody");
+  const head = ["role", "from", "to", "turn", "skip"].map((title) => element("th", { scope: "col" }, title));
+  const table = element(
+    "table",
+    { class: "race-table match-table", "data-testid": "match-table" },
+    element("thead", {}, element("tr", {}, ...head)),
+    body,
+  );
+  let drawn = "";
+  page.store.on("state", ({ retargeting }) => {
+    if (!retargeting) return;
+    const now = JSON.stringify(retargeting.rows);
+    if (now === drawn) return;
+    drawn = now;
+    body.replaceChildren(...retargeting.rows.map((row) => line(page, row, retargeting)));
+  });
+  const scroll = { class: "race-scroll", tabindex: 0, role: "region", "aria-label": "Match of joints" };
+  return element(
+    "div",
+    {},
+    element("p", { class: "hint" }, "Change a row: the clip is retargeted anew. turn: degrees about the bone."),
+    element("div", scroll, table),
+  );
+}
+
+/** @param {Page} page @param {MatchRow} row @param {Retargeting} retargeting */
+function line(page, row, { sources, targets }) {
+  const { role } = row;
+  const turn = element("input", {
+    type: "number",
+    value: String(row.turn),
+    min: -MOST_TURN,
+    max: MOST_TURN,
+    "aria-label": `turn of ${role}`,
+    onchange: () => page.send({ do: "match", role, turn: Number(turn.value) }),
+  });
+  const skip = element("input", {
+    type: "checkbox",
+    checked: row.skip,
+    "aria-label": `skip ${role}`,
+    onchange: () => page.send({ do: "match", role, skip: skip.checked }),
+  });
+  return element(
+    "tr",
+    { title: row.note, "data-role": role },
+    element("th", { scope: "row" }, role),
+    element(
+      "td",
+      {},
+      choice(`from of ${role}`, sources, row.from, (from) => page.send({ do: "match", role, from })),
+    ),
+    element(
+      "td",
+      {},
+      choice(`to of ${role}`, targets, row.to, (to) => page.send({ do: "match", role, to })),
+    ),
+    element("td", {}, turn),
+    element("td", {}, skip),
+  );
+}
+
+/** @param {string} label @param {string[]} names @param {string} chosen @param {(name: string) => void} choose */
+function choice(label, names, chosen, choose) {
+  const list = element("select", {
+    "aria-label": label,
+    onchange: () => choose(list.value === NONE ? "" : list.value),
+  });
+  setOptions(
+    list,
+    [NONE, ...names].map((name) => ({ value: name, text: name })),
+  );
+  list.value = chosen || NONE;
+  return list;
+}
