@@ -20,6 +20,8 @@ _PRIOR = 1e-6  # weight of a measured point: it decides along the axis, of which
 _FEW = 4  # turns about one point, at least
 _TRIED = 256  # points tried, evenly over the clip
 _POINTS = 2  # heel and ball
+_FORM = 16  # numbers of a quadratic form of x, y, z and 1
+_FARTHEST_M = 1.0  # [m] from a ball: no foot turns about what is farther
 
 
 class _Axes(NamedTuple):
@@ -34,8 +36,11 @@ class _Axes(NamedTuple):
 
     def has(self, points: Floats) -> Bools:
         """Return whether the axes go through points (n, 3): (N, n)."""
-        away = np.einsum("nij,kj->nki", self.slopes, points) - self.sides[:, None]
-        return np.linalg.norm(away, axis=-1) < _EXACT_M
+        count, known = len(self.frames), np.concatenate([points, np.ones((len(points), 1))], axis=1)
+        forms = np.concatenate([self.slopes, -self.sides[..., None]], axis=2)
+        forms = np.einsum("nji,njk->nik", forms, forms).reshape(count, _FORM)  # squared distances are p' F p
+        pairs = (known[:, :, None] * known[:, None]).reshape(len(points), _FORM)
+        return np.asarray(np.einsum("nf,kf->nk", forms, pairs) < _EXACT_M**2)
 
     def take(self, rows: Bools) -> _Axes:
         """Return some of the axes."""
@@ -82,6 +87,7 @@ def _find_points(axes: _Axes, start: Floats) -> Floats:
         tried = tried[
             np.linalg.norm(np.einsum("nij,nj->ni", axes.slopes[first], tried) - axes.sides[first], axis=-1) < _EXACT_M
         ]
+        tried = tried[np.linalg.norm(tried - start, axis=-1) < _FARTHEST_M]
         if len(tried) > _TRIED:
             tried = tried[np.linspace(0, len(tried) - 1, _TRIED).astype(np.int64)]
         through = axes.has(tried)
