@@ -47,6 +47,7 @@ export function makeState(model, values) {
     undo: null,
     redo: null,
     serial: 0,
+    revision: 0,
     opened: null,
     unsaved: false,
     ...values,
@@ -74,7 +75,7 @@ export function makeViewAnswer(values) {
 
 /** Make an answer. @param {ViewAnswer[]} views @param {Answer["race"]} [race] @returns {Answer} */
 export function makeAnswer(views, race = null) {
-  return { kind: "answer", version: 0, views, selected: null, race };
+  return { kind: "answer", version: 0, serial: 0, views, selected: null, race };
 }
 
 /**
