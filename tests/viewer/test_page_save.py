@@ -87,9 +87,27 @@ def test_a_picture_is_saved(served, tmp_path):
     tab.answered()
     path = tab.save("save-png", tmp_path)
     picture = Image.open(path)
-    canvases = tab.get("window.poise.viewports.map((v) => [v.stage.canvas.width, v.stage.canvas.height])")
-    assert picture.size == (sum(width for width, _ in canvases), max(high for _, high in canvases))
+    assert_as_on_the_page(tab, picture)
     assert len(picture.getcolors(1 << 24)) > 50
+
+
+def assert_as_on_the_page(tab, picture):
+    """The picture has the views where the page has them."""
+    boxes = tab.get(
+        "window.poise.viewports.map(({stage}) => { const {x, y, width, height} = stage.canvas.getBoundingClientRect();"
+        " return [x, y, x + width, y + height, stage.canvas.width / width]; })"
+    )
+    left, top, right, bottom = (pick(column) for pick, column in zip((min, min, max, max), zip(*boxes), strict=False))
+    scale = boxes[0][-1]
+    assert picture.size == pytest.approx((scale * (right - left), scale * (bottom - top)), abs=2)
+
+
+def test_six_views_are_saved_in_the_grid_of_the_page(served, tmp_path):
+    tab = served("race", drawn=True)
+    tab.answered()
+    rows = tab.get("new Set(window.poise.viewports.map((v) => v.stage.canvas.getBoundingClientRect().y)).size")
+    assert rows > 1
+    assert_as_on_the_page(tab, Image.open(tab.save("save-png", tmp_path)))
 
 
 @pytest.mark.parametrize("what", ["pose", "clip"])

@@ -8,8 +8,8 @@
  * @import { BufferGeometry, MeshStandardMaterial, Object3D, Skeleton } from "three"
  */
 
-import { Group, Matrix4, Mesh, Texture, Vector3 } from "three";
-import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
+import { release, take } from "poise/figure/shared_meshes.js";
+import { Group, Matrix4, Mesh, Vector3 } from "three";
 import { clone } from "three/addons/utils/SkeletonUtils.js";
 
 const METAL = 0.2; // there is no room to mirror here, and metal without one is black
@@ -49,18 +49,27 @@ export class Skin {
     /** @type {Map<MeshMaterial, {opacity: number, transparent: boolean, depthWrite: boolean}>} */
     this.materials = new Map();
     this.hasMeshes = false;
+    /** @type {ArrayBuffer|null} */
+    this.glb = null;
     this.posed = 0; // how often the nodes were brought to the joints
   }
 
   /** Read the file. @param {ArrayBuffer} glb */
   async load(glb) {
-    const gltf = await new GLTFLoader().parseAsync(glb, "");
-    this.source = gltf.scene ?? gltf.scenes[0];
-    this.plan = planOf(this.source, gltf.parser.associations, this.rowOf);
+    this.glb = glb;
+    const gltf = await take(glb);
+    const scene = gltf.scene ?? gltf.scenes[0];
+    this.plan = planOf(scene, gltf.parser.associations, this.rowOf);
+    this.source = clone(scene);
+    /** @type {Map<MeshMaterial, MeshMaterial>} */
+    const own = new Map();
     this.source.traverse((object) => {
       if (!(object instanceof Mesh)) return;
       this.hasMeshes = true;
-      for (const material of [object.material].flat()) this._adopt(material);
+      const materials = [object.material].flat().map((material) => own.get(material) ?? material.clone());
+      [object.material].flat().forEach((material, i) => own.set(material, materials[i]));
+      object.material = Array.isArray(object.material) ? materials : materials[0];
+      materials.forEach((material) => this._adopt(material));
     });
   }
 
@@ -166,22 +175,10 @@ export class Skin {
 
   dispose() {
     this.group.removeFromParent();
-    /** @type {Set<any>} */
-    const textures = new Set();
-    for (const { root } of this.copies) {
-      root.traverse((/** @type {Node3D} */ object) => {
-        object.geometry?.dispose();
-        object.skeleton?.dispose();
-      });
-    }
-    for (const material of this.materials.keys()) {
-      for (const value of Object.values(material)) if (value instanceof Texture) textures.add(value);
-      material.dispose();
-    }
-    for (const texture of textures) {
-      texture.image?.close?.(); // bitmaps are not collected by themselves
-      texture.dispose();
-    }
+    for (const { root } of this.copies) root.traverse((/** @type {Node3D} */ object) => object.skeleton?.dispose());
+    for (const material of this.materials.keys()) material.dispose();
+    if (this.glb) release(this.glb);
+    this.glb = null;
   }
 }
 

@@ -234,17 +234,19 @@ export class Views {
     this.lookAlike();
   }
 
-  /** A PNG of what is seen, all views side by side. */
+  /** A PNG of what is seen, all views in the places that they have on the page. */
   async savePicture() {
     const pictures = await Promise.all(this.viewports.map(async (each) => createImageBitmap(await each.snapshot())));
+    const places = this.viewports.map(({ stage }) => stage.canvas.getBoundingClientRect());
+    const [left, top] = [Math.min(...places.map(({ x }) => x)), Math.min(...places.map(({ y }) => y))];
+    const corners = places.map(({ x, y, width }, i) => {
+      const scale = pictures[i].width / width; // pixels of the picture for one of the page
+      return [Math.round(scale * (x - left)), Math.round(scale * (y - top))];
+    });
     const sheet = document.createElement("canvas");
-    sheet.width = pictures.reduce((sum, each) => sum + each.width, 0);
-    sheet.height = Math.max(...pictures.map((each) => each.height));
-    let x = 0;
-    for (const picture of pictures) {
-      sheet.getContext("2d")?.drawImage(picture, x, 0);
-      x += picture.width;
-    }
+    sheet.width = Math.max(...pictures.map(({ width }, i) => corners[i][0] + width));
+    sheet.height = Math.max(...pictures.map(({ height }, i) => corners[i][1] + height));
+    pictures.forEach((picture, i) => sheet.getContext("2d")?.drawImage(picture, corners[i][0], corners[i][1]));
     const name = (this.store.get("model")?.message.name ?? "poise").replace(/\.[a-z]+$/i, "");
     /** @param {Blob} blob */
     const save = (blob) => {
