@@ -5,6 +5,9 @@ until the figure stands, and pulls hand, foot, head and hips of a whole body, 20
 limbs of a robot. It sends the next move when the answer to the last one has come, and acknowledges what comes as a
 page does. With --beside, servers with the package of another checkout take turns.
 
+Waiting times grow with what else the machine does; the processor time of the server for an answer hardly does. Both are
+told for each answer, beside the load of the machine.
+
     python benchmarks/viewer_socket.py [--beside FOLDER/src] [--moves 200] [--rounds 1] [FILE ...]
 """
 
@@ -40,6 +43,7 @@ SEED = 11
 PARTS = {"leftHand": 1.0, "rightFoot": 0.8, "head": 0.6, "hips": 0.6}
 LIMB_DISTANCE = 1.2  # of the targets of a robot's limbs
 MAX_LIMBS = 4
+PROCESS_CLOCK = 2  # of Linux: a clock id is made of it and a process number
 OLD_HEADER = 48  # bytes before the poses, before there were more than two views
 BEYOND = 1e-3  # an answer is beyond reach where this share of the figure's extent is left
 FIGURES = (
@@ -54,16 +58,19 @@ FIGURES = (
     "urdf/ur5.urdf",
 )  # fmt: skip
 WANTED = (
-    "`work` is the processor time of the server for an answer, `KB` what the page gets for it. Wanted: 60 answers a "
+    "`work` is the processor time of the server for an answer (mean and 95th percentile; what it does between two "
+    "answers, such as the sentences, counts to the later one), `KB` what the page gets for it, `load` the mean number "
+    "of processes that wanted one of the machine's cores, the server's among them. Wanted: 60 answers a "
     "second, a median of 10 ms, a 95th percentile of 20 ms, targets beyond reach included, and a first answer that "
     "does not stall."
 )
 
 
 class Answer(NamedTuple):
-    """How an answer came: milliseconds since the move was sent, and the error that is left [file units]."""
+    """How an answer came: milliseconds since the move was sent, the server's work, the error left [file units]."""
 
     milliseconds: float
+    work: float  # [ms] since the answer before
     error: float
 
 
@@ -78,6 +85,7 @@ class Page:
         self.rows = np.zeros((0, 3))
         self.got = 0  # bytes
         self.process = 0  # number of the server's
+        self.work = 0.0  # [ms] at the last answer
 
     def send(self, do: str, **arguments: Any) -> None:
         """Send an action."""
@@ -108,8 +116,7 @@ class Page:
 
     def read_work(self) -> float:
         """Read the processor time of the server [ms]. What else the machine does is not in it."""
-        fields = Path(f"/proc/{self.process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return 1e3 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return 1e3 * time.clock_gettime((~self.process << 3) | PROCESS_CLOCK)
 
     def settle(self, seconds: float = REST_S) -> None:
         """Take messages until none has come for a while, and nothing is at work."""
@@ -125,7 +132,8 @@ class Page:
                 message = f"no answer to {arguments}"
                 raise RuntimeError(message)
             self.take(1.0)
-        return Answer(1e3 * (time.perf_counter() - began), self.error)
+        milliseconds, before, self.work = 1e3 * (time.perf_counter() - began), self.work, self.read_work()
+        return Answer(milliseconds, self.work - before, self.error)
 
 
 @contextlib.contextmanager
@@ -181,6 +189,7 @@ def pull_parts(page: Page, moves: int) -> dict[str, list[Answer]]:
         if do == "target":
             page.send("chain_change", **handle, enabled=True)
         found = answers[name] = []
+        page.work = page.read_work()
         for i, target in enumerate(make_ways(start, distance, moves, rng)):
             phase = "start" if i == 0 else "move"
             found.append(page.ask(serial, do, **handle, position=target.tolist(), phase=phase))
@@ -197,6 +206,7 @@ def measure(path: Path, source: Path | None, moves: int, rounds: int) -> harness
     firsts: list[float] = []
     worst: list[float] = []
     works: list[float] = []
+    loads: list[float] = []
     sizes: list[int] = []
     for _ in range(rounds):
         with served(path, source) as page:
@@ -205,17 +215,20 @@ def measure(path: Path, source: Path | None, moves: int, rounds: int) -> harness
             parts = pull_parts(page, moves)
             works.append(page.read_work() - work)
             sizes.append(page.got - got)
+            loads.append(os.getloadavg()[0])
         firsts.append(next(iter(parts.values()))[0].milliseconds)
         found = [answer for part in parts.values() for answer in part]
         worst.append(max(answer.milliseconds for answer in found[1:]))
         answers += found
-    times = np.array([answer.milliseconds for answer in answers])
+    times, each = (np.array([getattr(answer, name) for answer in answers]) for name in ("milliseconds", "work"))
     beyond = np.mean([answer.error > BEYOND * extent for answer in answers])
     return {
         "figure": path.name, "joints": joints, "pulled": len(parts), "beyond reach [%]": round(100 * float(beyond)),
-        "work [ms]": sum(works) / len(answers), "KB": sum(sizes) / len(answers) / 1e3,
+        "work [ms]": sum(works) / len(answers), "work p95 [ms]": float(np.percentile(each, 95)),
+        "KB": sum(sizes) / len(answers) / 1e3,
         "answers [1/s]": 1e3 / float(times.mean()), "median [ms]": float(np.median(times)),
         "p95 [ms]": float(np.percentile(times, 95)), "worst [ms]": max(worst), "first [ms]": max(firsts),
+        "load": round(float(np.mean(loads)), 1),
     }  # fmt: skip
 
 

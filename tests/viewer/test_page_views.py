@@ -99,3 +99,24 @@ def test_what_is_selected_is_framed_and_stays(served):
     tab.until("window.poise.selected === null")
     tab.key(".")  # the chain that the gizmo has
     assert tab.get(TALL, "LeftForeArm") > 1.3 * before
+
+
+def test_meshes_are_read_once_for_all_views(served):
+    tab = served(build_document(poise.load(samples.path("humanoid.glb"))), drawn=True)
+    tab.answered()
+    tab.get(
+        "import('three/addons/loaders/GLTFLoader.js').then(({GLTFLoader}) => {"
+        " const read = GLTFLoader.prototype.parseAsync; window.reads = 0;"
+        " GLTFLoader.prototype.parseAsync = function (...given) { window.reads += 1; return read.apply(this, given); };"
+        "})"
+    )
+    for count in (4, 1, 2):
+        tab.get(f"window.poise.send({{do: 'views', count: {count}}})")
+        tab.until(
+            f"window.poise.viewports.length === {count} && window.poise.viewports.every((v) => v.actor?.skin.posed)"
+        )
+        tab.answered()
+    assert tab.get("window.poise.viewports.every((v) => v.actor.skin.hasMeshes)")
+    assert tab.get("window.reads") == 0
+    materials = tab.get("new Set(window.poise.viewports.flatMap((v) => [...v.actor.skin.materials.keys()])).size")
+    assert materials == 2 * tab.get("window.poise.viewports[0].actor.skin.materials.size")
