@@ -392,7 +392,7 @@ def assemble_band(hessians, gradients, changes, excess, free, given, smoothing, 
             value = gradients[t, k] + 2.0 * s * here * changes[t, k]
             value -= s * before * changes[t - 1, k] if t > 0 else 0.0
             value -= s * after * changes[t + 1, k] if t < last else 0.0
-            diagonal = hessians[t, k, k] + damping + s * (before + 4.0 * here + after)
+            diagonal = hessians[t, k, k] + damping[t] + s * (before + 4.0 * here + after)
             for b in range(unknowns):
                 if not free[t, b]:
                     value -= hessians[t, k, b] * given[t, b]
@@ -449,7 +449,7 @@ def eliminate_four(rows, i, right):
         right[i + 3 + m] -= by_a * right[i] + by_b * right[i + 1] + by_c * right[i + 2] + by_d * right[i + 3]
 
 
-@kernel("F3 F2 F2 F2 B2 F2 F1 f f wF2 sF1 ->")
+@kernel("F3 F2 F2 F2 B2 F2 F1 f F1 wF2 sF1 ->")
 def compute_step(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, x, work):
     """Compute a Gauss-Newton step for all frames.
 
@@ -459,7 +459,7 @@ def compute_step(hessians, gradients, changes, excess, free, given, smoothing, s
     given         (F, K) steps of the others
     smoothing     (K,) weights of squared changes of step
     speed_weight  weight of squared excess
-    damping       added to the diagonal
+    damping       (F,) added to the diagonal
     x             (F, K) out: the step
     work          scratch memory for `compute_step_size` numbers
     """

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from poise.calls.argument_checks import check_choice, check_type
+from poise.calls.argument_checks import check_bool, check_choice, check_type
 from poise.calls.progress import Advance, report_progress
 from poise.errors import InputError, PoiseError, UnsupportedError
 from poise.formatting import format_count
@@ -139,6 +139,7 @@ class Options(NamedTuple):
     first: FirstFrames
     fps: float | None
     speed: bool | float = True
+    clear: bool = True
 
 
 def retarget(
@@ -152,6 +153,7 @@ def retarget(
     hands: HandMode = "touch",
     first: FirstFrames = "auto",
     fps: float | None = None,
+    clear: bool = True,
     speed: bool | float = True,
     progress: bool | Callable[[int, int, str], None] | None = None,
 ) -> Retargeted:
@@ -180,6 +182,8 @@ def retarget(
         "auto": frames in front of the clip that no motion leads to, such as a T pose, are left out. "keep": they stay.
     fps
         Sample the clip at this rate first [frames/s]; by default its own frames.
+    clear
+        Whether arms, trunk and legs of a robot are kept apart.
     speed
         The largest speed of a robot's joints. True: that of the file; False: any; a number: of all hinges [rad/s].
     progress
@@ -199,7 +203,9 @@ def retarget(
     """
     clip, rig = _check_source(clip, source)
     check_type(target, Rig, "the target")
-    options = _check_options(ground, root, hands, first, fps)._replace(speed=_check_speed(speed))
+    options = _check_options(ground, root, hands, first, fps)._replace(
+        clear=check_bool(clear, "clear"), speed=_check_speed(speed)
+    )
     with report_progress(progress, "retargeting", _STAGES) as advance:
         advance(0, "measuring the source")
         return _retarget_clip(clip, rig, target, match, options, advance)
@@ -283,7 +289,17 @@ def _retarget_clip(
     standing = measure_standing(clip, ground, body)
     if is_robot:
         target_body = measure_robot_body(target, pairs.list_joints(of_target=True))
-        job = RobotJob(clip, target, (body, target_body), standing, pairs, options.ground, options.root, options.speed)
+        job = RobotJob(
+            clip,
+            target,
+            (body, target_body),
+            standing,
+            pairs,
+            options.ground,
+            options.root,
+            options.speed,
+            options.clear,
+        )
         return _retarget_onto_robot(job, (*notes, *first_notes, *pairs.notes), advance)
     target_body = body if is_same else _measure_target(target, pairs)
     standings = standing, standing if is_same else measure_rest_standing(target, target_body)

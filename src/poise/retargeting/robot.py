@@ -20,9 +20,10 @@ from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
 from poise.retargeting.match import Match
+from poise.retargeting.robot_clearance import find_pairs
 from poise.retargeting.robot_feet import FootPath, GroundSampler, RobotSole, find_foot_path, shift_body, sink_body
 from poise.retargeting.robot_sole import find_robot_sole
-from poise.retargeting.robot_solve import NO_PAIRS, Motion, solve_motion
+from poise.retargeting.robot_solve import NO_PAIRS, Motion, Pairs, solve_motion
 from poise.retargeting.robot_tasks import TaskBuilder, ramp_stance
 from poise.retargeting.robot_tree import RobotTree, build_tree, write_configurations
 from poise.retargeting.root_path import (
@@ -49,6 +50,8 @@ class Robot(NamedTuple):
     tree    its unknowns
     soles   by side
     speeds  (K - 6,) largest speeds that are kept; infinite where there are none
+    pairs   parts that are to stay apart, and
+    parts   their names
     notes   what was assumed
     """
 
@@ -56,6 +59,8 @@ class Robot(NamedTuple):
     tree: RobotTree
     soles: Mapping[str, RobotSole]
     speeds: Floats
+    pairs: Pairs
+    parts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
     @property
@@ -86,7 +91,7 @@ class RobotJob(NamedTuple):
     bodies          source and target
     standing        how the source stands
     match           which joint moves which
-    ground          as for `retarget`, and so are `root` and `speed`
+    ground          as for `retarget`, and so are `root`, `speed` and `clear`
     """
 
     clip: Clip
@@ -97,12 +102,13 @@ class RobotJob(NamedTuple):
     ground: Terrain | bool | None
     root: RootMotion
     speed: bool | float
+    clear: bool
 
 
 def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ...]]:
     """Retarget a clip onto a robot. Also return how it moves, and notes."""
     source, body = job.bodies
-    robot = measure_robot(job.target, body, job.speed)
+    robot = measure_robot(job.target, body, job.speed, clear=job.clear)
     contacts, notes = _choose_contacts(job)
     floor = Standing(0.0, robot.ankle)
     path = compute_hip_path(job.clip.poses.world.positions, job.bodies, job.standing, floor, job.root)
@@ -148,10 +154,11 @@ def _choose_terrain(job: RobotJob) -> Terrain:
     return job.ground.for_clip(job.bodies[1].leg_length / (LEG_HEIGHT_SHARE * HEIGHT), up)
 
 
-def measure_robot(target: Rig, body: Body, speed: bool | float) -> Robot:
+def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) -> Robot:
     """Measure a robot.
 
     speed  True: its joints keep the speeds of the file; False: any; or the largest one of all hinges [rad/s]
+    clear  whether arms, trunk and legs are to stay apart
     """
     tree, shapes = build_tree(target.skeleton), read_collision_shapes(target)
     soles = {side: find_robot_sole(side, body, shapes) for side in SIDES}
@@ -159,8 +166,19 @@ def measure_robot(target: Rig, body: Body, speed: bool | float) -> Robot:
     body = body._replace(segments={**body.segments, **{f"{side}Foot": foot for side, (_, foot, _) in soles.items()}})
     if not all(is_known for _, _, is_known in soles.values()):
         notes.append("no collision shapes show the soles of the robot: they are taken from the length of its legs")
+    pairs, parts = find_pairs(body, tree, shapes) if clear else (NO_PAIRS, ())
+    if clear and not shapes.shapes:
+        notes.append(
+            "no collision shapes show how thick the robot is: its parts are kept apart by the length of its legs"
+        )
     return Robot(
-        body, tree, {side: sole for side, (sole, _, _) in soles.items()}, _choose_speeds(tree, speed), tuple(notes)
+        body,
+        tree,
+        {side: sole for side, (sole, _, _) in soles.items()},
+        _choose_speeds(tree, speed),
+        pairs,
+        parts,
+        tuple(notes),
     )
 
 
@@ -207,7 +225,7 @@ def solve_robot(
     else:
         path = _add_feet(builder, robot, path, contacts, sample, step_s)
     builder.add_hips(path)
-    motion, rounds = solve_motion(robot.tree, builder.build(), NO_PAIRS, _begin(builder, path), step_s, robot.speeds)
+    motion, rounds = solve_motion(robot.tree, builder.build(), robot.pairs, _begin(builder, path), step_s, robot.speeds)
     back = rotations.inverse(robot.body.world_turn)
     q = write_configurations(
         robot.tree, rotations.rotate(back, motion.places), rotations.as_matrix(back) @ motion.turns, motion.values

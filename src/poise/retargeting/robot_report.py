@@ -11,6 +11,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.retargeting.robot import RobotMotion
+from poise.retargeting.robot_clearance import MARGIN, measure_clearance
 from poise.retargeting.robot_tree import RobotTree, Unknown, read_configurations
 
 # Bounds of `ok` for robots. Their hips are wide, their joints limited: limbs follow as far as they can.
@@ -18,6 +19,8 @@ MAX_ROBOT_ERROR_DEG = 20.0
 MAX_ROBOT_SKATE_CM_S, MAX_ROBOT_DEPTH_MM, MAX_ROBOT_FLOATING_MM = 0.5, 5.0, 3.0
 # speeds are kept up to rounding
 _MAX_SPEED_SHARE = 1.001
+# overlap of parts that counts [mm], and the share of frames that may have one
+_MAX_OVERLAP_MM, _MAX_OVERLAP_SHARE = 2.0, 0.05
 # of its range: nearer to an end a joint is at its limit
 _LIMIT_MARGIN = 1e-6
 _MM, _CM = 1000.0, 100.0
@@ -44,11 +47,14 @@ class RobotMeasures(NamedTuple):
     feet    the largest speed of what stands [cm/s], depth of soles in the ground and floating of what stands [mm];
             None where feet are not held
     joints  how far each joint is used
+    nearest parts that come nearest to each other, their distance [mm] (negative: they are in each other), and the share
+            of frames in which any are in each other by more than 2 mm; None where they are not kept apart
     rounds  how many rounds the solve took
     """
 
     feet: Mapping[str, float] | None
     joints: tuple[JointUse, ...]
+    nearest: tuple[str, str, float, float] | None
     rounds: int
 
     @property
@@ -64,15 +70,29 @@ class RobotMeasures(NamedTuple):
         if at_limit:
             uses = sorted(at_limit, key=lambda use: -use.at_limit)
             lines.append("at their limits: " + ", ".join(f"{use.joint} {100.0 * use.at_limit:.0f} %" for use in uses))
+        if self.nearest is not None:
+            first, second, distance, share = self.nearest
+            often = f"in each other in {100.0 * share:.1f} % of frames"
+            lines.append(f"nearest parts: {first} and {second}, {distance:.1f} mm; {often}")
         return "\n".join(lines)
 
     def as_object(self) -> dict[str, Any]:
         """Return every number as a JSON object."""
-        return {"joints": [use._asdict() for use in self.joints], "rounds": self.rounds}
+        return {
+            "joints": [use._asdict() for use in self.joints],
+            "nearest": None if self.nearest is None else list(self.nearest),
+            "rounds": self.rounds,
+        }
 
     def list_losses(self) -> list[str]:
-        """List the joints that exceed their speed, a sentence each."""
-        return [
+        """List joints that exceed their speed, and parts that are in each other, a sentence each."""
+        losses: list[str] = []
+        if self.nearest is not None and self.nearest[3] > _MAX_OVERLAP_SHARE:
+            losses.append(
+                f"parts are in each other in {100.0 * self.nearest[3]:.1f} % of frames: {self.nearest[0]} and "
+                f"{self.nearest[1]} by {-self.nearest[2]:.0f} mm"
+            )
+        return losses + [
             f"{use.joint} turns by {use.speed:.1f} rad/s, more than {use.most:g}"
             for use in self.joints
             if use.most is not None and use.speed > _MAX_SPEED_SHARE * use.most
@@ -82,7 +102,19 @@ class RobotMeasures(NamedTuple):
 def measure_robot_clip(clip: Clip, motion: RobotMotion, *, is_in_place: bool) -> RobotMeasures:
     """Measure a robot's clip."""
     feet = None if motion.contacts is None or is_in_place else _measure_feet(clip, motion)
-    return RobotMeasures(feet, _measure_joints(clip, motion), motion.rounds)
+    return RobotMeasures(feet, _measure_joints(clip, motion), _measure_clearance(clip, motion), motion.rounds)
+
+
+def _measure_clearance(clip: Clip, motion: RobotMotion) -> tuple[str, str, float, float] | None:
+    """Measure which parts come nearest to each other, and in how many frames they are in each other."""
+    robot = motion.robot
+    if not len(robot.parts):
+        return None
+    metres = robot.body.skeleton.metres_per_unit or 1.0
+    apart = _MM * metres * measure_clearance(clip.poses, robot.tree, robot.pairs, MARGIN * robot.body.leg_length)
+    nearest = int(apart.min(axis=0).argmin())
+    share = float((apart.min(axis=1) < -_MAX_OVERLAP_MM).mean())
+    return *robot.parts[nearest], float(apart[:, nearest].min()), share
 
 
 def _measure_joints(clip: Clip, motion: RobotMotion) -> tuple[JointUse, ...]:

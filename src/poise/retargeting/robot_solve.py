@@ -15,6 +15,7 @@ from poise.kernels.clip_least_squares import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.retargeting.robot_feet import count_frames_to
 from poise.retargeting.robot_tree import RobotTree
 
 # weights of squared changes of step at 60 frames a second: joints [1/rad], place [1/m] and rotation of the base
@@ -24,14 +25,16 @@ _JOINT_SMOOTHING, _PLACE_SMOOTHING, _TURN_SMOOTHING = 1.0, 20.0, 1.0
 _REST_WEIGHT = 1e-3
 # weights of speeds above the limit, of which a part is aimed at, and of capsules [1/m]
 _SPEED_WEIGHT, _SPEED_SHARE = 2000.0, 0.98
-_PAIR_WEIGHT = 12.0
+_PAIR_WEIGHT = 40.0
 _MAX_ROUNDS = 20
 # the largest weight of a task in the first stage, and the gain of a round that ends a stage before the last one
 _SOFT_WEIGHT, _SOFT_GAIN = 10.0, 0.05
-_MAX_REFUSALS, _MAX_LIMIT_ROUNDS = 4, 4
+_MAX_REFUSALS, _MAX_LIMIT_ROUNDS = 5, 4
 # a round that gains less of the cost is the last one
 _MIN_GAIN = 1e-3
-_FIRST_DAMPING, _LEAST_DAMPING, _REFUSED_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 1e-2, 10.0
+_FIRST_DAMPING, _LEAST_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 10.0
+# of frames that a step makes worse, and how many frames beside them go with them
+_REFUSED_DAMPING, _REFUSAL_FACTOR, _DAMPED_AROUND = 0.1, 20.0, 3
 # [rad, m] the longest step of a round
 _MAX_STEP = 0.6
 _AT_LIMIT = 1e-9
@@ -136,7 +139,7 @@ class _Solver:
 
     def _solve_stage(self, motion: Motion, least_gain: float) -> tuple[Motion, int]:
         """Repeat steps until one gains less than a share of the cost."""
-        damping = _FIRST_DAMPING
+        damping = np.full(len(motion.places), _FIRST_DAMPING)
         for count in range(1, _MAX_ROUNDS + 1):
             before = self._measure(motion, with_matrix=True)
             moved, after, damping = self._take_step(motion, before, damping)
@@ -147,19 +150,20 @@ class _Solver:
                 return motion, count
         return motion, _MAX_ROUNDS
 
-    def _take_step(self, motion: Motion, before: _Measured, damping: float) -> tuple[Motion, _Measured | None, float]:
-        """Take a step that lowers the cost, with more damping where the first one does not."""
-        least = max(_LEAST_DAMPING, damping / _DAMPING_FACTOR)
-        for refusals in range(_MAX_REFUSALS):
+    def _take_step(self, motion: Motion, before: _Measured, damping: Floats) -> tuple[Motion, _Measured | None, Floats]:
+        """Take a step that lowers the cost. Frames that it makes worse are damped, until it does."""
+        costs = self._costs.copy()
+        for _ in range(_MAX_REFUSALS):
             self._compute_step(motion, before, damping)
             moved = self._move(motion)
             after = self._measure(moved, with_matrix=False)
             if after.cost < before.cost:
-                return moved, after, damping if refusals else least
-            damping = max(_DAMPING_FACTOR * damping, _REFUSED_DAMPING)
+                return moved, after, np.maximum(_LEAST_DAMPING, damping / _DAMPING_FACTOR)
+            worse = count_frames_to(self._costs > costs) <= _DAMPED_AROUND
+            damping = np.where(worse, np.maximum(_REFUSAL_FACTOR * damping, _REFUSED_DAMPING), damping)
         return motion, None, damping
 
-    def _compute_step(self, motion: Motion, before: _Measured, damping: float) -> None:
+    def _compute_step(self, motion: Motion, before: _Measured, damping: Floats) -> None:
         """Compute a step. Unknowns that it takes over a limit go to the limit, and the others are solved anew."""
         free = self._find_free(motion)
         given = np.zeros_like(self._gradients)

@@ -1,0 +1,117 @@
+"""Robots as targets of poise.retarget(), judged by MuJoCo: soles, self-contact, speeds of the G1 with its meshes.
+
+    python benchmarks/retarget_robots.py              # five clips onto the G1, one onto other robots
+    python benchmarks/retarget_robots.py --clips jacks
+
+POISE_DATA is the folder of real files, POISE_G1 that of the G1 of the wheel example-robot-data (g1_description, with
+meshes). Without it, or without MuJoCo, self-contact is left out. Times are of this process, on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import harness
+import numpy as np
+
+import poise
+
+try:
+    import mujoco
+except ImportError:
+    mujoco: Any = None
+
+CLIPS = ("bvh/cmu_12_01_walk.bvh", "bvh/jesse_dance_rokoko.bvh", "bvh/jumping_jacks_cmu1.bvh", "fbx/cmu_91_49_m2m.fbx",
+         "bvh/mocapbank.bvh")  # fmt: skip
+G1 = "urdf/g1_29dof.urdf"
+ROBOTS = ("robots/h1.urdf", "mjcf/h1.xml", "urdf/simple_humanoid/urdf/simple_humanoid.urdf", "mjcf/humanoid.xml",
+          "mjcf/humanoid_CMU_V2020.xml", "usd/humanoid_mimickit.usd")  # fmt: skip
+MIN_DEPTH_M = 0.002  # of a self-contact that counts
+EVERY = 2  # frames of which one is asked for contacts
+
+
+def load_judge() -> Any:
+    """Load the G1 with its collision meshes in MuJoCo. None without them."""
+    folder = os.environ.get("POISE_G1")
+    if folder is None or mujoco is None:
+        return None
+    path = next(Path(folder).glob("**/g1_29dof_rev_1_0.urdf"))
+    text = path.read_text()
+    meshes = next(Path(folder).glob("**/meshes"))
+    text = text.replace("package://example-robot-data/robots/g1_description/meshes/", "")
+    options = f'<mujoco><compiler meshdir="{meshes}" discardvisual="true" balanceinertia="true"/></mujoco>'
+    return mujoco.MjModel.from_xml_string(text.replace("</robot>", f"{options}</robot>"))
+
+
+def count_contacts(model: Any, done: poise.Retargeted) -> tuple[float, float, str]:
+    """Count frames with parts in each other; also the largest depth [mm], and which parts it is most often."""
+    data, hinges = mujoco.MjData(model), [model.joint(index).name for index in range(model.njnt)]
+    columns = [int(done.skeleton.q_start[done.skeleton.index(name)]) for name in hinges]
+    frames, depths = range(0, len(done), EVERY), []
+    pairs: dict[tuple[str, str], int] = {}
+    for frame in frames:
+        data.qpos[:] = done.poses.q[frame, columns]
+        mujoco.mj_fwdPosition(model, data)
+        found = [contact for contact in data.contact[: data.ncon] if contact.dist < -MIN_DEPTH_M]
+        depths.append(max((-contact.dist for contact in found), default=0.0))
+        for contact in found:
+            names = tuple(sorted(model.body(model.geom_bodyid[geom]).name for geom in (contact.geom1, contact.geom2)))
+            pairs[names] = pairs.get(names, 0) + 1
+    most = max(pairs, key=lambda names: pairs[names], default=("", ""))
+    return float(np.mean([depth > 0.0 for depth in depths])), 1000.0 * max(depths), " and ".join(most)
+
+
+def judge(data: Path, clip_name: str, robot_name: str, model: Any) -> None:
+    """Retarget a clip and print its figures."""
+    source, robot = poise.load(data / clip_name), poise.load(data / robot_name)
+    clip = source.clips[0]
+    start = time.process_time()
+    done = poise.retarget(clip, robot, source=source)
+    seconds = time.process_time() - start
+    report = done.report
+    angles = np.concatenate(list(report.angles.values()))
+    feet = report.feet or {"skate": np.nan, "depth": np.nan, "floating": np.nan}
+    fast = report.robot.fastest
+    steps = np.abs(np.diff(done.poses.q[:, 7:], 2, axis=0))
+    ms = 1000.0 * seconds / len(done)
+    line = (
+        f"{Path(clip_name).stem:<22} {Path(robot_name).stem:<18} {len(done):5d} frames {ms:6.2f} "
+        f"ms/frame, {report.robot.rounds:2d} rounds | directions p50 {np.median(angles):5.2f} "
+        f"p95 {np.percentile(angles, 95.0):5.2f} | skate {feet['skate']:5.2f} cm/s, depth {feet['depth']:4.1f}, floating "
+        f"{feet['floating']:4.1f} mm | {fast.joint} {fast.speed:.1f} of {fast.most} rad/s | change of step p99.9 "
+        f"{np.percentile(steps, 99.9):.3f}"
+    )
+    if model is not None:
+        share, depth, parts = count_contacts(model, done)
+        line += f" | self-contact {100.0 * share:.1f} %, {depth:.0f} mm {parts}"
+    print(line, flush=True)
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clips", default="", help="a part of the names of clips")
+    parser.add_argument("--robots", default="", help="a part of the names of robots")
+    args = parser.parse_args()
+    data = harness.data_folder()
+    if data is None:
+        return harness.exit_code("retarget_robots needs the real clips: set POISE_DATA to their folder")
+    warnings.simplefilter("ignore")
+    model = load_judge()
+    poise.retarget(poise.load(poise.sample("humanoid.bvh")), poise.load(data / G1))  # kernels are loaded
+    for clip_name in CLIPS:
+        if args.clips in clip_name and args.robots in G1:
+            judge(data, clip_name, G1, model)
+    for robot_name in ROBOTS:
+        if args.clips in CLIPS[0] and args.robots in robot_name:
+            judge(data, CLIPS[0], robot_name, None)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,150 @@
+"""Capsules of a robot's parts, which are to stay apart. Radii are those of its collision shapes, else of its size."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.io.bone_end import LinkShape
+from poise.io.collision_shapes import CollisionShapes
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.vectors import normalise
+from poise.model.anatomy.rest_geometry import compute_rest_rotations
+from poise.model.pose import Pose
+from poise.model.roles.bone_names import SIDES
+from poise.retargeting.body import Body
+from poise.retargeting.robot_body import turn_to_body
+from poise.retargeting.robot_solve import NO_PAIRS, Pairs
+from poise.retargeting.robot_tree import RobotTree
+
+# of the leg: radii of parts without shapes, length of a hand, and the margin between parts
+_RADII = {"Hand": 0.07, "LowerArm": 0.07, "UpperLeg": 0.12, "LowerLeg": 0.08, "hips": 0.16, "chest": 0.19}
+_HAND_LENGTH, MARGIN = 0.18, 0.01
+# of these radii: the largest one that a shape may have; those of robots without collision meshes, which are drawn figures without covers
+_MAX_SHARE, _SLIM = 1.5, 0.6
+# of the way from the middle of the hip joints to that of the shoulders: what hips and chest fill
+_HIPS_ENDS, _CHEST_ENDS = (-0.1, 0.2), (0.4, 0.8)
+# of the product of squared lengths: segments with a smaller area between them are parallel
+_PARALLEL, _TINY = 1e-9, 1e-12
+
+
+class Capsule(NamedTuple):
+    """A capsule around a part.
+
+    part    its name, such as "leftHand"
+    row     the joint that carries it
+    ends    (2, 3) at rest, in the axes of the body
+    radius  of it
+    """
+
+    part: str
+    row: int
+    ends: Floats
+    radius: float
+
+
+def find_pairs(body: Body, tree: RobotTree, shapes: CollisionShapes) -> tuple[Pairs, tuple[tuple[str, str], ...]]:
+    """Find the capsules that are to stay apart. Also return the names of both parts.
+
+    Parts that are nearer to each other at rest may be as near as they are there. Hands that the file does not have are
+    left out.
+    """
+    capsules = {capsule.part: capsule for capsule in _list_capsules(body, shapes) if capsule.row < len(tree.nodes)}
+    names = [pair for pair in _list_pairs() if all(part in capsules for part in pair)]
+    if not names:
+        return NO_PAIRS, ()
+    margin = MARGIN * body.leg_length
+    nodes, ends, reaches = list[list[int]](), list[Floats](), list[float]()
+    for pair in names:
+        first, second = (capsules[part] for part in pair)
+        distance = float(measure_distance(*first.ends, *second.ends))
+        nodes.append([int(tree.nodes[one.row]) for one in (first, second)])
+        ends.append(np.concatenate([_place_ends(body, tree, one) for one in (first, second)]))
+        reaches.append(min(first.radius + second.radius + margin, distance))
+    return Pairs(np.array(nodes, dtype=np.int64), np.array(ends), np.array(reaches)), tuple(names)
+
+
+def _list_pairs() -> list[tuple[str, str]]:
+    """List the pairs of parts: arms and all others, shins, thighs and chest."""
+    pairs = [
+        (f"{side}{arm}", other)
+        for side, arm in product(SIDES, ("Hand", "LowerArm"))
+        for other in ("hips", "chest", *(f"{leg}UpperLeg" for leg in SIDES))
+    ]
+    pairs += [(f"left{one}", f"right{other}") for one, other in product(("Hand", "LowerArm"), repeat=2)]
+    return [*pairs, ("leftLowerLeg", "rightLowerLeg"), *((f"{side}UpperLeg", "chest") for side in SIDES)]
+
+
+def _list_capsules(body: Body, shapes: CollisionShapes) -> list[Capsule]:
+    to_body = turn_to_body(body.reference.body)
+    points = rotations.rotate(to_body, body.reference.body.points)
+    place = {role: points[row] for role, row in body.rows.items()}
+    hips, shoulders = (0.5 * (place[f"left{part}"] + place[f"right{part}"]) for part in ("UpperLeg", "UpperArm"))
+    up, capsules = shoulders - hips, list[Capsule]()
+    size = body.leg_length * (1.0 if shapes.mesh_rows else _SLIM)
+    for part, row, fractions in (("hips", body.spine.rows[0], _HIPS_ENDS), ("chest", body.spine.rows[-1], _CHEST_ENDS)):
+        ends = np.array([hips + fraction * up for fraction in fractions])
+        capsules.append(Capsule(part, row, ends, _RADII[part] * size))
+    for side, (part, after) in product(SIDES, (("LowerArm", "Hand"), ("UpperLeg", "LowerLeg"), ("LowerLeg", "Foot"))):
+        role = f"{side}{part}"
+        row = body.segments[role].carrier if part == "UpperLeg" else body.rows[role]
+        ends = np.array([place[role], place[f"{side}{after}"]])
+        capsules.append(Capsule(role, row, ends, _find_radius(body, shapes, role, size)))
+        if part == "LowerArm":
+            wrist = place[f"{side}Hand"]
+            tip = wrist + _HAND_LENGTH * body.leg_length * normalise(wrist - place[role])
+            radius = _RADII["Hand"] * size
+            capsules.append(Capsule(f"{side}Hand", body.rows[f"{side}Hand"], np.array([wrist, tip]), radius))
+    return capsules
+
+
+def _find_radius(body: Body, shapes: CollisionShapes, role: str, size: float) -> float:
+    """Find the radius of a part: the largest one of its link's shapes, else by the length of the legs."""
+    usual = _RADII[role.removeprefix("left").removeprefix("right")] * size
+    rows = body.rows[role], body.segments[role].carrier
+    radii = [_measure_radius(shape) for shape_row, shape in shapes.shapes if shape_row in rows]
+    return min(max(radii), _MAX_SHARE * usual) if radii else usual
+
+
+def _measure_radius(shape: LinkShape) -> float:
+    """Measure the radius of a shape about its longest axis."""
+    across = np.sort(shape.half_extents)[:2]
+    return float(across.mean()) + max(shape.ball_radius, shape.disc_radius)
+
+
+def _place_ends(body: Body, tree: RobotTree, capsule: Capsule) -> Floats:
+    """Place the ends (2, 3) of a capsule in the node that carries it."""
+    to_body = turn_to_body(body.reference.body)
+    rest = rotations.from_matrix(compute_rest_rotations(body.reference.skeleton))
+    turn = rotations.multiply(to_body, rest[capsule.row])
+    origin = rotations.rotate(to_body, body.reference.body.points[capsule.row])
+    local = rotations.rotate(rotations.inverse(turn), capsule.ends - origin)
+    return rotations.rotate(tree.turns[capsule.row], local) + tree.centres[capsule.row]
+
+
+def measure_distance(first: Floats, second: Floats, third: Floats, fourth: Floats) -> Floats:
+    """Measure distances (...) of segments (..., 3): from the first to the second end, from the third to the fourth."""
+    u, v, w = second - first, fourth - third, first - third
+    a, b, c = ((one * other).sum(axis=-1) for one, other in ((u, u), (u, v), (v, v)))
+    d, e = (u * w).sum(axis=-1), (v * w).sum(axis=-1)
+    area = a * c - b * b
+    s = np.where(area > _PARALLEL * a * c, np.clip((b * e - c * d) / np.maximum(area, _TINY), 0.0, 1.0), 0.0)
+    t = np.clip((b * s + e) / np.maximum(c, _TINY), 0.0, 1.0)
+    s = np.clip((b * t - d) / np.maximum(a, _TINY), 0.0, 1.0)
+    return np.linalg.norm(w + s[..., None] * u - t[..., None] * v, axis=-1)
+
+
+def measure_clearance(poses: Pose, tree: RobotTree, pairs: Pairs, margin: float) -> Floats:
+    """Measure by how much (F, p) parts are apart. Negative: they are in each other."""
+    world = poses.world
+    rows = {int(node): row for row, node in enumerate(tree.nodes.tolist()) if node >= 0}
+    ends: list[Floats] = []
+    for column in range(4):
+        row = [rows[node] for node in pairs.nodes[:, column // 2].tolist()]
+        local = pairs.ends[:, column] - tree.centres[row]
+        local = rotations.rotate(rotations.inverse(tree.turns[row]), local)
+        ends.append(world.positions[:, row] + rotations.rotate(world.rotations[:, row], local))
+    return measure_distance(*ends) - (pairs.reaches - margin)
