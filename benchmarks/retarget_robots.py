@@ -73,18 +73,19 @@ def judge(data: Path, clip_name: str, robot_name: str, model: Any) -> None:
     start = time.process_time()
     done = poise.retarget(clip, robot, source=source)
     seconds = time.process_time() - start
-    report = done.report
+    report, use = done.report, done.report.robot
+    assert use is not None
     angles = np.concatenate(list(report.angles.values()))
     feet = report.feet or {"skate": np.nan, "depth": np.nan, "floating": np.nan}
-    fast = report.robot.fastest
+    fast = use.fastest
     steps = np.abs(np.diff(done.poses.q[:, 7:], 2, axis=0))
     ms = 1000.0 * seconds / len(done)
     line = (
         f"{Path(clip_name).stem:<22} {Path(robot_name).stem:<18} {len(done):5d} frames {ms:6.2f} "
-        f"ms/frame, {report.robot.rounds:2d} rounds | directions p50 {np.median(angles):5.2f} "
-        f"p95 {np.percentile(angles, 95.0):5.2f} | skate {feet['skate']:5.2f} cm/s, depth {feet['depth']:4.1f}, floating "
-        f"{feet['floating']:4.1f} mm | {fast.joint} {fast.speed:.1f} of {fast.most} rad/s | change of step p99.9 "
-        f"{np.percentile(steps, 99.9):.3f}"
+        f"ms/frame, {use.rounds:2d} rounds | directions p50 {np.median(angles):5.2f} "
+        f"p95 {np.percentile(angles, 95.0):5.2f} | skate {feet['skate']:5.2f} cm/s, depth {feet['depth']:4.1f}, "
+        f"floating {feet['floating']:4.1f} mm | {fast.joint} {fast.speed:.1f} of {fast.most} rad/s"
+        f" | change of step p99.9 {np.percentile(steps, 99.9):.3f}"
     )
     if model is not None:
         share, depth, parts = count_contacts(model, done)

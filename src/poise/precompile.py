@@ -15,14 +15,14 @@ from poise.ground.grounder import Grounder
 from poise.ground.plant import plant_feet
 from poise.ground.terrain.terrain import Terrain
 from poise.io.registry import load
-from poise.kernels.clip_least_squares import DIRECTION
+from poise.kernels.clip_least_squares import DIRECTION, Tasks
 from poise.kernels.entries import ENTRIES, Backend, can_compile, has_code_of_all, suppress_progress
 from poise.model.limits import Range, SwingTwist
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Orientation, Pin, Place, Position
-from poise.retargeting.robot_solve import NO_PAIRS, Motion, Tasks, solve_motion
+from poise.retargeting.robot_solve import NO_PAIRS, JointMotion, solve_motion
 from poise.retargeting.robot_tree import build_tree
 from poise.solving.solve import prepare, solve
 
@@ -236,7 +236,7 @@ def _compile_robot_clip() -> None:
         np.array([DIRECTION]), np.array([1]), np.array([[1.0, 0.0, 0.0]]), np.full((frames, 1, 9), 0.5),
         np.ones((frames, 1)),
     )  # fmt: skip
-    start = Motion(np.zeros((frames, 3)), np.tile(np.eye(3), (frames, 1, 1)), np.zeros((frames, 1)))
+    start = JointMotion(np.zeros((frames, 3)), np.tile(np.eye(3), (frames, 1, 1)), np.zeros((frames, 1)))
     solve_motion(tree, tasks, NO_PAIRS, start, 1.0, np.array([np.inf]))
 
 

@@ -142,4 +142,4 @@ def test_a_clip_of_one_frame_goes_onto_a_robot(walking_g1):
     clip = poise.Clip(np.zeros(1), walk.clips[0].poses[100:101], "one")
     done = poise.retarget(clip, robot, source=walk)
     assert len(done) == 1
-    assert max(limb.most for limb in done.report.limbs) < 15.0
+    assert max(limb.most for limb in done.report.limbs) < 20.0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -44,6 +46,8 @@ from poise.retargeting.retarget import Retargeted
 from poise.retargeting.retarget import retarget as retarget_clip
 
 _NO_GROUND = "none"
+_FILE_SPEED, _ANY_SPEED = "file", "any"
+_ROBOT_SUFFIXES = ("urdf", "xml", "mjcf", "usd", "usda", "usdc", "usdz")  # formats that hold no clips
 _PROGRESS_STAGES = 5  # of the progress bar: reading, three of retargeting, writing
 
 
@@ -102,6 +106,8 @@ class RetargetJob:
     strict: bool
     include_root: Path | None = None
     stamps: tuple[tuple[int, ...], ...] = ()  # of target and match: with another one an interrupted job starts over
+    speed: bool | float = True
+    clear: bool = True
 
     def __call__(self, file: Path, out: Path) -> batch_files.ResultRow:
         """Process one file of a batch and return its table row."""
@@ -161,6 +167,7 @@ class RetargetJob:
         return retarget_clip(
             clip, target, source=source, match=pairs,
             ground=parse_ground(self.ground), root=root, hands=hands, first=first, fps=self.fps,
+            speed=self.speed, clear=self.clear,
             progress=forward_progress(advance),
         )  # fmt: skip
 
@@ -187,6 +194,17 @@ def load_match(path: Path, source: Rig | None, target: Rig) -> Match:
         raise FileError(path, str(error)) from error
 
 
+def parse_speed(text: str) -> bool | float:
+    """Parse the speed option."""
+    if text in (_FILE_SPEED, _ANY_SPEED):
+        return text == _FILE_SPEED
+    with suppress(ValueError):
+        value = float(text)
+        if 0.0 < value < math.inf:
+            return value
+    raise InputError(f"--speed is {_FILE_SPEED}, {_ANY_SPEED} or a number of rad/s above 0, not {text!r}")
+
+
 def parse_ground(spec: str | None) -> Terrain | bool | None:
     """Parse the ground option.
 
@@ -210,7 +228,8 @@ def retarget(
         typer.Option(
             "-o",
             "--out",
-            help="write the clip here (.glb, .gltf, .vrm: with the target's meshes; .vrma, .bvh); of many: the folder",
+            help="write the clip here (.glb, .gltf, .vrm: with the target's meshes; .vrma, .bvh; of robots .csv, "
+            ".npz, .bvh); of many: the folder",
         ),
     ] = None,
     clip: ClipOption = None,
@@ -240,6 +259,13 @@ def retarget(
     first: Annotated[
         FirstFramesMode, typer.Option("--first", help="a reference pose in front of the clip: leave it out, or keep it")
     ] = FirstFramesMode.AUTO,
+    speed: Annotated[
+        str,
+        typer.Option("--speed", help="largest speed of a robot's joints: file (its own), any, or a number (rad/s)"),
+    ] = _FILE_SPEED,
+    clear: Annotated[
+        bool, typer.Option("--clear/--no-clear", help="keep arms, trunk and legs of a robot apart")
+    ] = True,
     fps: Annotated[float | None, typer.Option("--fps", help="sample clips at this rate (frames per second)")] = None,
     report: Annotated[
         Path | None, typer.Option("--report", help="write directions, feet and jumps: curves (.html), or .json, .txt")
@@ -264,8 +290,9 @@ def retarget(
         Match.load(match)
     stamps = tuple(tuple(read_file_stamp(path)) for path in (target, match) if path is not None)
     job = RetargetJob(
-        target, clip, match, ground, root.value, hands.value, first.value, fps, strict, include_root, stamps
-    )
+        target, clip, match, ground, root.value, hands.value, first.value, fps, strict, include_root, stamps,
+        parse_speed(speed), clear,
+    )  # fmt: skip
     if out is None and not dry_run:
         raise InputError("give the output, -o OUT, or --dry-run to see which joint moves which")
     if (dry_run or save_match is not None) and (len(clips) != 1 or batch_files.is_batch(clips, None)):
@@ -278,7 +305,7 @@ def retarget(
     if batch_files.is_batch(clips, out) or suffix is not None:
         batch_files.reject_single_file_options("retarget", report=report, plot=plot)
         batch_options = batch_files.build_batch_options(
-            out, suffix or target.suffix.lstrip("."), overwrite=overwrite, processes=processes, cluster=cluster
+            out, suffix or _choose_suffix(target), overwrite=overwrite, processes=processes, cluster=cluster
         )
         if save_match is not None:
             _show_match(clips[0], job, save_match, is_printed=False, as_json=as_json)
@@ -297,6 +324,15 @@ def retarget(
     _print_results(results, as_json=as_json)
     if strict and not all(one.result.report.ok for one in results):
         raise typer.Exit(1)
+
+
+def _choose_suffix(target: Path) -> str:
+    """Choose the format of a folder job.
+
+    It is the target's own; files of robots hold no clips, so their joint values are written.
+    """
+    suffix = target.suffix.lower().lstrip(".")
+    return "csv" if suffix in _ROBOT_SUFFIXES else suffix
 
 
 def _check_outputs(target: Path, outputs: RetargetOutputs, save_path: Path | None) -> None:

@@ -1,4 +1,7 @@
-"""Collision shapes of robots: boxes, cylinders, spheres and capsules of URDF and MJCF files. Meshes are not read."""
+"""Collision shapes of robots in URDF and MJCF files.
+
+They are boxes, cylinders, spheres and capsules. Meshes are not read.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 # pyright: standard
-"""Least squares over all frames of a clip: trees of hinges and slides on a free base.
+"""Least squares over all frames of a clip.
+
+A robot is a tree of hinges and slides on a free base.
 
 Unknowns of a frame are K numbers: 3 of the base's position, 3 of its rotation (a world vector, applied from the left),
 then one for each free joint. Residuals of a frame are tasks (a rotation, a direction or a position of a node) and
@@ -86,7 +88,9 @@ class World(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Slopes of three residuals by the unknowns of a way from the base to a node.
+    """Slopes of three residuals by unknowns.
+
+    The unknowns are those of a way from the base to a node.
 
     columns  (c,) unknowns
     slopes   (c, 3)
@@ -158,7 +162,7 @@ def write_rotation_slopes(tree, world, node, row):
 
 @device_function
 def write_place_slopes(tree, world, node, x, y, z, sign, row, start):
-    """Write the slopes of a world point that a node carries, times a sign.
+    """Write the slopes of a node's world point, times a sign.
 
     Return the count of all unknowns.
     """
@@ -262,7 +266,7 @@ def add_task(tree, world, tasks, frame, task, with_matrix, row, hessian, gradien
 
 @inline
 def place_point(world, node, point):
-    """Compute the world place of a point that a node carries."""
+    """Compute the world place of a node's point."""
     turn, place = world.turns[node], world.places[node]
     return (
         place[0] + turn[0, 0] * point[0] + turn[0, 1] * point[1] + turn[0, 2] * point[2],
@@ -273,7 +277,10 @@ def place_point(world, node, point):
 
 @device_function
 def add_pair(tree, world, nodes, ends, reach, weight, with_matrix, row, hessian, gradient):
-    """Add two capsules that are nearer than `reach` to matrix and gradient. Return their cost."""
+    """Add two near capsules to matrix and gradient. Return their cost.
+
+    They count where they are nearer than `reach`.
+    """
     ax, ay, az = place_point(world, nodes[0], ends[0])
     bx, by, bz = place_point(world, nodes[0], ends[1])
     cx, cy, cz = place_point(world, nodes[1], ends[2])

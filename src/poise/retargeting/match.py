@@ -230,7 +230,7 @@ def match_roles(source: Roles, target: Roles) -> Match:
 
 
 def check_target(roles: Roles) -> None:
-    """Refuse a target without known arms and legs, animals, and limbs that do not move."""
+    """Refuse a target without known, moving arms and legs, and animals."""
     check_limbs(roles, "target")
     check_moving_limbs(roles.skeleton, _list_joints(roles))
 
@@ -251,7 +251,7 @@ def check_limbs(roles: Roles, name: str) -> None:
 
 
 def check_moving_limbs(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
-    """Refuse a target whose arms or legs do not move."""
+    """Refuse a target with arms or legs of fixed joints."""
     if not has_hinges(skeleton, joints):
         return
     for side in SIDES:
@@ -266,7 +266,7 @@ def check_moving_limbs(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
 
 
 def has_hinges(skeleton: Skeleton, joints: Mapping[str, str]) -> bool:
-    """Return whether joints with roles of trunk and limbs turn about axes of their own, as those of robots do."""
+    """Return whether trunk or limbs have hinges, as robots do."""
     parts = [(joint, *split_role(role)) for role, joint in joints.items()]
     rows = [skeleton.index(joint) for joint, side, part in parts if not side or part in REQUIRED_PARTS]
     return any(skeleton.kinds[row] not in (Kind.BALL, Kind.FREE) for row in rows)
@@ -336,5 +336,5 @@ def check_match(value: Match, source: Skeleton | None, target: Skeleton) -> Matc
 
 
 def _list_required_roles(*, is_robot: bool) -> list[str]:
-    """List the roles that both characters need. Forearms of robots may end without a hand."""
+    """List the roles required of both characters. Forearms of robots may end without a hand."""
     return [f"{side}{part}" for side in SIDES for part in REQUIRED_PARTS if not is_robot or part != "Hand"]

@@ -23,7 +23,7 @@ from poise.retargeting.match import Match
 from poise.retargeting.robot_clearance import find_pairs
 from poise.retargeting.robot_feet import FootPath, GroundSampler, RobotSole, find_foot_path, shift_body, sink_body
 from poise.retargeting.robot_sole import find_robot_sole
-from poise.retargeting.robot_solve import NO_PAIRS, Motion, Pairs, solve_motion
+from poise.retargeting.robot_solve import NO_PAIRS, CapsulePairs, JointMotion, solve_motion
 from poise.retargeting.robot_tasks import TaskBuilder, ramp_stance
 from poise.retargeting.robot_tree import RobotTree, build_tree, write_configurations
 from poise.retargeting.root_path import (
@@ -59,7 +59,7 @@ class Robot(NamedTuple):
     tree: RobotTree
     soles: Mapping[str, RobotSole]
     speeds: Floats
-    pairs: Pairs
+    pairs: CapsulePairs
     parts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
@@ -85,7 +85,7 @@ class RobotMotion(NamedTuple):
 
 
 class RobotJob(NamedTuple):
-    """A clip that is to go onto a robot.
+    """A clip for a robot.
 
     clip, target    the clip, and the robot
     bodies          source and target
@@ -121,7 +121,7 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
 
 
 def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:
-    """Choose the contacts in which feet are held. Also return notes."""
+    """Choose the contacts of held feet. Also return notes."""
     contacts, reason = job.standing.contacts, job.standing.note
     if job.ground is False:
         return None, ()
@@ -189,7 +189,10 @@ def _choose_speeds(tree: RobotTree, speed: bool | float) -> Floats:
 
 
 def make_sampler(terrain: Terrain | None, body: Body) -> GroundSampler:
-    """Make a function that samples the ground in axes ahead, left, up. Without terrain nothing is in the way."""
+    """Make a sampler of the ground in axes ahead, left, up.
+
+    Without terrain nothing is in the way.
+    """
 
     def sample(points: Floats) -> tuple[Floats, Floats]:
         if terrain is None:
@@ -257,11 +260,11 @@ def _add_feet(
     return path
 
 
-def _begin(builder: TaskBuilder, path: Floats) -> Motion:
-    """Begin with the robot at rest, its hips where they are to be."""
+def _begin(builder: TaskBuilder, path: Floats) -> JointMotion:
+    """Begin with the robot at rest, its hips at their path."""
     tree, root = builder.tree, builder.tree.root
     turned = rotations.multiply(builder.turn_hips(), builder.rest_turns[root])
     base_turns = rotations.multiply(turned, rotations.inverse(tree.turns[root]))
     from_root = rotations.rotate(builder.turn_hips(), builder.find_hip_middle() - builder.rest[root])
     places = path - from_root - rotations.rotate(base_turns, tree.centres[root])
-    return Motion(places, rotations.as_matrix(base_turns), np.tile(tree.rest_values, (len(path), 1)))
+    return JointMotion(places, rotations.as_matrix(base_turns), np.tile(tree.rest_values, (len(path), 1)))

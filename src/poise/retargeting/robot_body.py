@@ -1,4 +1,4 @@
-"""Bodies of robots: hands that the file does not have, and the axes of the world in which they stand."""
+"""Bodies of robots: missing hands, and the axes of their world."""
 
 from __future__ import annotations
 
@@ -75,7 +75,10 @@ def _add_fixed_joint(skeleton: Skeleton, name: str, parent: int, offset: Floats)
 
 
 def _stand_in_world(body: Body) -> Body:
-    """Take the up axis of the file as that of the world: the trunk of a robot at rest is not quite upright, or lies."""
+    """Stand a robot along the up axis of its file.
+
+    The trunk of a robot at rest is not quite upright, or lies.
+    """
     own = body.reference.body
     up = np.eye(3)["xyz".index(body.skeleton.up)] if body.skeleton.up else snap_to_axis(own.up, 0.0)
     if float(own.up @ up) >= _LYING_COSINE:
@@ -88,11 +91,14 @@ def _stand_in_world(body: Body) -> Body:
 
 
 def turn_to_body(body: BodyFrame) -> Floats:
-    """Compute the rotation (4,) from the file's axes to the body's: ahead, left, up at rest."""
+    """Compute the rotation (4,) from file axes to body axes.
+
+    Those are ahead, left and up at rest.
+    """
     return rotations.from_matrix(np.stack([body.forward, body.left, body.up]))
 
 
 def leave_out_hands(body: Body, skeleton: Skeleton) -> Body:
-    """Return the body without hands that a skeleton does not have."""
+    """Return the body without hands beyond a skeleton's joints."""
     rows = {role: row for role, row in body.rows.items() if row < len(skeleton)}
     return body._replace(skeleton=skeleton, rows=rows, joints={role: body.joints[role] for role in rows})

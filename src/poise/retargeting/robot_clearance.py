@@ -1,4 +1,7 @@
-"""Capsules of a robot's parts, which are to stay apart. Radii are those of its collision shapes, else of its size."""
+"""Capsules to keep a robot's parts apart.
+
+Radii are those of its collision shapes, else of its size.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,14 @@ from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
 from poise.retargeting.robot_body import turn_to_body
-from poise.retargeting.robot_solve import NO_PAIRS, Pairs
+from poise.retargeting.robot_solve import NO_PAIRS, CapsulePairs
 from poise.retargeting.robot_tree import RobotTree
 
 # of the leg: radii of parts without shapes, length of a hand, and the margin between parts
 _RADII = {"Hand": 0.07, "LowerArm": 0.07, "UpperLeg": 0.12, "LowerLeg": 0.08, "hips": 0.16, "chest": 0.19}
 _HAND_LENGTH, MARGIN = 0.18, 0.01
-# of these radii: the largest one that a shape may have; those of robots without collision meshes, which are drawn figures without covers
+# of these radii: the largest one that a shape may have, and those of robots without collision meshes, which have
+# no covers
 _MAX_SHARE, _SLIM = 1.5, 0.6
 # of the way from the middle of the hip joints to that of the shoulders: what hips and chest fill
 _HIPS_ENDS, _CHEST_ENDS = (-0.1, 0.2), (0.4, 0.8)
@@ -46,8 +50,10 @@ class Capsule(NamedTuple):
     radius: float
 
 
-def find_pairs(body: Body, tree: RobotTree, shapes: CollisionShapes) -> tuple[Pairs, tuple[tuple[str, str], ...]]:
-    """Find the capsules that are to stay apart. Also return the names of both parts.
+def find_pairs(
+    body: Body, tree: RobotTree, shapes: CollisionShapes
+) -> tuple[CapsulePairs, tuple[tuple[str, str], ...]]:
+    """Find the capsules to keep apart. Also return the names of both parts.
 
     Parts that are nearer to each other at rest may be as near as they are there. Hands that the file does not have are
     left out.
@@ -64,11 +70,14 @@ def find_pairs(body: Body, tree: RobotTree, shapes: CollisionShapes) -> tuple[Pa
         nodes.append([int(tree.nodes[one.row]) for one in (first, second)])
         ends.append(np.concatenate([_place_ends(body, tree, one) for one in (first, second)]))
         reaches.append(min(first.radius + second.radius + margin, distance))
-    return Pairs(np.array(nodes, dtype=np.int64), np.array(ends), np.array(reaches)), tuple(names)
+    return CapsulePairs(np.array(nodes, dtype=np.int64), np.array(ends), np.array(reaches)), tuple(names)
 
 
 def _list_pairs() -> list[tuple[str, str]]:
-    """List the pairs of parts: arms and all others, shins, thighs and chest."""
+    """List the pairs of parts.
+
+    Arms and all others, both shins, thighs and chest.
+    """
     pairs = [
         (f"{side}{arm}", other)
         for side, arm in product(SIDES, ("Hand", "LowerArm"))
@@ -102,7 +111,10 @@ def _list_capsules(body: Body, shapes: CollisionShapes) -> list[Capsule]:
 
 
 def _find_radius(body: Body, shapes: CollisionShapes, role: str, size: float) -> float:
-    """Find the radius of a part: the largest one of its link's shapes, else by the length of the legs."""
+    """Find the radius of a part.
+
+    It is the largest one of its link's shapes, else by the length of the legs.
+    """
     usual = _RADII[role.removeprefix("left").removeprefix("right")] * size
     rows = body.rows[role], body.segments[role].carrier
     radii = [_measure_radius(shape) for shape_row, shape in shapes.shapes if shape_row in rows]
@@ -116,7 +128,7 @@ def _measure_radius(shape: LinkShape) -> float:
 
 
 def _place_ends(body: Body, tree: RobotTree, capsule: Capsule) -> Floats:
-    """Place the ends (2, 3) of a capsule in the node that carries it."""
+    """Place the ends (2, 3) of a capsule in its node."""
     to_body = turn_to_body(body.reference.body)
     rest = rotations.from_matrix(compute_rest_rotations(body.reference.skeleton))
     turn = rotations.multiply(to_body, rest[capsule.row])
@@ -126,7 +138,10 @@ def _place_ends(body: Body, tree: RobotTree, capsule: Capsule) -> Floats:
 
 
 def measure_distance(first: Floats, second: Floats, third: Floats, fourth: Floats) -> Floats:
-    """Measure distances (...) of segments (..., 3): from the first to the second end, from the third to the fourth."""
+    """Measure distances (...) of segments.
+
+    One is from the first to the second end (..., 3), the other from the third to the fourth.
+    """
     u, v, w = second - first, fourth - third, first - third
     a, b, c = ((one * other).sum(axis=-1) for one, other in ((u, u), (u, v), (v, v)))
     d, e = (u * w).sum(axis=-1), (v * w).sum(axis=-1)
@@ -137,7 +152,7 @@ def measure_distance(first: Floats, second: Floats, third: Floats, fourth: Float
     return np.linalg.norm(w + s[..., None] * u - t[..., None] * v, axis=-1)
 
 
-def measure_clearance(poses: Pose, tree: RobotTree, pairs: Pairs, margin: float) -> Floats:
+def measure_clearance(poses: Pose, tree: RobotTree, pairs: CapsulePairs, margin: float) -> Floats:
     """Measure by how much (F, p) parts are apart. Negative: they are in each other."""
     world = poses.world
     rows = {int(node): row for row, node in enumerate(tree.nodes.tolist()) if node >= 0}

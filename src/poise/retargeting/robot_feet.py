@@ -1,4 +1,6 @@
-"""Paths of a robot's feet: whole soles that stand, roll about heel and ball, and swing between.
+"""Paths of a robot's feet.
+
+Soles stand, roll about heel and ball, and swing between stances.
 
 Everything is in axes ahead, left, up. A foot's own axes are heading, up, right.
 """
@@ -23,7 +25,9 @@ _MAX_PITCH_RAD = np.radians(70.0)
 
 
 class RobotSole(NamedTuple):
-    """The sole of a robot's foot, in the foot's axes from the ankle.
+    """The sole of a robot's foot, from the ankle.
+
+    Lengths are along the foot's axes.
 
     heel, ball  how far it reaches behind and ahead [file units]; the heel's is negative
     height      of the ankle over it
@@ -36,7 +40,7 @@ class RobotSole(NamedTuple):
     half_width: float
 
     def list_corners(self) -> Floats:
-        """List its corners (4, 3): both of the heel, then both of the ball."""
+        """List its corners (4, 3), those of the heel first."""
         return np.array(
             [
                 (along, -self.height, across)
@@ -89,7 +93,10 @@ def find_foot_path(
 def _stand(
     ankles: Floats, turns: Floats, heel: Bools, ball: Bools, sole: RobotSole, sample: GroundSampler, step_s: float
 ) -> tuple[Floats, Floats]:
-    """Find ankles and axes of a foot in one stance: it keeps its place and heading, and rolls over heel or ball."""
+    """Find ankles and axes of a foot in one stance.
+
+    It keeps its place and heading, and rolls over heel or ball.
+    """
     flat = heel & ball
     shown = flat if flat.any() else np.ones(len(flat), dtype=np.bool_)
     heading = turns[shown, :2, 0].sum(axis=0)
@@ -118,12 +125,15 @@ def _stand(
 
 
 def _fade_from(flat: Bools, step_s: float) -> Floats:
-    """Compute factors (F,) that rise from 0 at flat frames to 1."""
+    """Compute factors (F,) from 0 at flat frames to 1."""
     return smoothstep(np.minimum(count_frames_to(flat) * step_s / _PITCH_RAMP_S, 1.0))
 
 
 def count_frames_to(frames: Bools) -> Floats:
-    """Count how far (F,) each frame is from the nearest one of a mask. Infinite where there is none."""
+    """Count the frames (F,) to the nearest one of a mask.
+
+    Infinite where there is none.
+    """
     numbers = np.arange(len(frames), dtype=np.float64)
     before = np.maximum.accumulate(np.where(frames, numbers, -np.inf))
     after = np.minimum.accumulate(np.where(frames, numbers, np.inf)[::-1])[::-1]
@@ -131,7 +141,10 @@ def count_frames_to(frames: Bools) -> Floats:
 
 
 def _fill_between(values: Floats, known: Bools) -> Floats:
-    """Fill unknown frames of (F, 3): from the last known to the next one, without speed at both."""
+    """Fill unknown frames of values (F, 3).
+
+    They go from the last known to the next one, without speed at both.
+    """
     frames = np.flatnonzero(known)
     if not len(frames):
         return np.zeros_like(values)
@@ -157,14 +170,20 @@ def _lift(places: Floats, turns: Floats, on: Bools, sole: RobotSole, sample: Gro
 
 
 def shift_body(paths: list[FootPath], step_s: float, half_window_s: float) -> Floats:
-    """Compute how the body goes along (F, 3) with its feet: the mean of their shifts, smoothed."""
+    """Compute the shift (F, 3) of the body with its feet.
+
+    It is the mean of theirs, smoothed.
+    """
     shift = np.mean([path.shift for path in paths], axis=0)
     half_width = round(half_window_s / step_s)
     return average_hann(shift, half_width) if half_width else shift
 
 
 def sink_body(hips: Floats, ankles: Floats, leg_length: float, step_s: float) -> Floats:
-    """Compute how far (F,) the body sinks, so that a leg from the hip joint (F, 3) reaches its ankle (F, 3)."""
+    """Compute how far (F,) the body sinks for a leg.
+
+    The leg then reaches from the hip joint (F, 3) to its ankle (F, 3).
+    """
     ways = hips - ankles
     level = (ways[:, :2] ** 2).sum(axis=1)
     highest = np.sqrt(np.maximum((_MAX_STRETCH * leg_length) ** 2 - level, 0.0))

@@ -1,4 +1,7 @@
-"""Measures of a robot's clip: feet on the ground, limits and speeds of joints. By forward kinematics."""
+"""Measures of a robot's clip: feet, limits, speeds, clearance.
+
+All are by forward kinematics.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ class RobotMeasures(NamedTuple):
 
     @property
     def fastest(self) -> JointUse:
-        """The joint that is nearest to its largest speed, else the fastest one."""
+        """The joint nearest to its largest speed, else the fastest."""
         return max(self.joints, key=lambda use: (use.speed / use.most if use.most else 0.0, use.speed))
 
     def __str__(self) -> str:
@@ -85,7 +88,7 @@ class RobotMeasures(NamedTuple):
         }
 
     def list_losses(self) -> list[str]:
-        """List joints that exceed their speed, and parts that are in each other, a sentence each."""
+        """List fast joints and overlapping parts, a sentence each."""
         losses: list[str] = []
         if self.nearest is not None and self.nearest[3] > _MAX_OVERLAP_SHARE:
             losses.append(
@@ -106,7 +109,7 @@ def measure_robot_clip(clip: Clip, motion: RobotMotion, *, is_in_place: bool) ->
 
 
 def _measure_clearance(clip: Clip, motion: RobotMotion) -> tuple[str, str, float, float] | None:
-    """Measure which parts come nearest to each other, and in how many frames they are in each other."""
+    """Measure the nearest parts, and how often parts overlap."""
     robot = motion.robot
     if not len(robot.parts):
         return None
@@ -160,7 +163,10 @@ def _measure_feet(clip: Clip, motion: RobotMotion) -> dict[str, float]:
 
 
 def place_soles(clip: Clip, motion: RobotMotion, side: str) -> Floats:
-    """Place the corners (F, 4, 3) of a sole in axes ahead, left, up: both of the heel, then both of the ball."""
+    """Place the corners (F, 4, 3) of a sole.
+
+    Axes are ahead, left, up. Corners of the heel come first.
+    """
     body, world = motion.robot.body, clip.poses.world
     segment, sole = body.segments[f"{side}Foot"], motion.robot.soles[side]
     turns = rotations.multiply(rotations.multiply(body.world_turn, world.rotations[:, segment.row]), segment.row_frame)

@@ -22,7 +22,9 @@ _ALONG, _ACROSS = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 
 def find_robot_sole(side: str, body: Body, shapes: CollisionShapes) -> tuple[RobotSole, Segment, bool]:
-    """Find the sole of a foot, its axes, and whether shapes show it.
+    """Find the sole of a foot and its axes.
+
+    Also return whether shapes show it.
 
     The axes are those of the reference pose, turned until the longest sides of the foot from below are level.
     """
@@ -44,7 +46,7 @@ def find_robot_sole(side: str, body: Body, shapes: CollisionShapes) -> tuple[Rob
 
 
 def _list_points(body: Body, segment: Segment, shapes: list[tuple[int, LinkShape]]) -> Floats:
-    """List points (k, 3) of shapes, from the ankle in the axes of a foot."""
+    """List points (k, 3) of shapes in a foot's axes."""
     reference = body.reference.skeleton
     world = Pose(reference, reference.rest_q).world
     axes = rotations.as_matrix(rotations.multiply(world.rotations[segment.row], segment.row_frame))
@@ -58,7 +60,7 @@ def _list_points(body: Body, segment: Segment, shapes: list[tuple[int, LinkShape
 
 
 def _list_corners(shape: LinkShape, axes: Floats, turn: Floats) -> Floats:
-    """List the corners (k, 3) of a shape in the axes of a foot. A ball around them counts downwards alone."""
+    """List the corners (k, 3) of a shape in a foot's axes. A ball around them counts downwards alone."""
     own = turn @ shape.axes
     signs = np.array(list(np.ndindex(2, 2, 2))) * 2.0 - 1.0
     corners = turn @ shape.centre + (signs * shape.half_extents) @ own.T
@@ -68,7 +70,10 @@ def _list_corners(shape: LinkShape, axes: Floats, turn: Floats) -> Floats:
 
 
 def _find_slope(points: Floats) -> float:
-    """Find the slope [rad] of the longest side of points (k, 2) from below."""
+    """Find the slope [rad] of the longest lower side.
+
+    It is that of the convex hull of points (k, 2).
+    """
     hull: list[Floats] = []
     for point in points[np.lexsort((points[:, 1], points[:, 0]))]:
         while len(hull) > 1 and _turn_left(hull[-2], hull[-1], point) <= 0.0:

@@ -1,4 +1,7 @@
-"""Solve of a whole clip for a robot: Gauss-Newton steps over all frames, with limits and speeds."""
+"""Solve of a whole clip for a robot.
+
+Gauss-Newton steps go over all frames, with limits and speeds.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 
 from poise.kernels.clip_least_squares import (
     BASE_COLUMNS,
+    Tasks,
     compute_measure_size,
     compute_step,
     compute_step_size,
@@ -40,25 +44,8 @@ _MAX_STEP = 0.6
 _AT_LIMIT = 1e-9
 
 
-class Tasks(NamedTuple):
-    """What a robot is to do in each frame.
-
-    kinds    (m,) of the kernel
-    nodes    (m,) nodes of the tree
-    points   (m, 3) the direction or point in the node's frame
-    targets  (F, m, 9) rotation matrix, or the world direction or point in the first three
-    weights  (F, m)
-    """
-
-    kinds: Ints
-    nodes: Ints
-    points: Floats
-    targets: Floats
-    weights: Floats
-
-
-class Pairs(NamedTuple):
-    """Capsules that are to stay apart.
+class CapsulePairs(NamedTuple):
+    """CapsulePairs of capsules to keep apart.
 
     nodes    (p, 2)
     ends     (p, 4, 3) in the nodes' frames
@@ -70,11 +57,11 @@ class Pairs(NamedTuple):
     reaches: Floats
 
 
-NO_PAIRS = Pairs(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 4, 3)), np.zeros(0))
+NO_PAIRS = CapsulePairs(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 4, 3)), np.zeros(0))
 
 
-class Motion(NamedTuple):
-    """Motion of a robot.
+class JointMotion(NamedTuple):
+    """JointMotion of a robot.
 
     places  (F, 3) of the base
     turns   (F, 3, 3) of the base
@@ -95,8 +82,8 @@ class _Measured(NamedTuple):
 
 
 def solve_motion(
-    tree: RobotTree, tasks: Tasks, pairs: Pairs, start: Motion, step_s: float, speeds: Floats
-) -> tuple[Motion, int]:
+    tree: RobotTree, tasks: Tasks, pairs: CapsulePairs, start: JointMotion, step_s: float, speeds: Floats
+) -> tuple[JointMotion, int]:
     """Solve all frames of a clip at once. Also return how many rounds were needed.
 
     speeds  (K - 6,) largest speeds; infinite where there are none
@@ -108,7 +95,7 @@ def solve_motion(
 class _Solver:
     """The solve of one clip."""
 
-    def __init__(self, tree: RobotTree, tasks: Tasks, pairs: Pairs, step_s: float, speeds: Floats) -> None:
+    def __init__(self, tree: RobotTree, tasks: Tasks, pairs: CapsulePairs, step_s: float, speeds: Floats) -> None:
         frames, unknowns = len(tasks.targets), tree.unknown_count
         self._tree, self._tasks, self._pairs, self._active_pairs = tree, tasks, pairs, NO_PAIRS
         self._low, self._high = tree.ranges.T
@@ -124,8 +111,11 @@ class _Solver:
         self._measure_work = np.empty(compute_measure_size(len(tree.arrays.parents)))
         self._step_work = np.empty(compute_step_size(frames, unknowns))
 
-    def solve(self, motion: Motion) -> tuple[Motion, int]:
-        """Repeat steps until they gain nothing: with soft weights first, then in full, then with capsules apart."""
+    def solve(self, motion: JointMotion) -> tuple[JointMotion, int]:
+        """Repeat steps until they gain nothing.
+
+        Weights are soft first, then full; then capsules are kept apart.
+        """
         firm, rounds = self._tasks, 0
         soft = firm._replace(weights=np.minimum(firm.weights, _SOFT_WEIGHT))
         stages = [(soft, NO_PAIRS, _SOFT_GAIN), (firm, NO_PAIRS, _MIN_GAIN)]
@@ -137,7 +127,7 @@ class _Solver:
             rounds += count
         return motion, rounds
 
-    def _solve_stage(self, motion: Motion, least_gain: float) -> tuple[Motion, int]:
+    def _solve_stage(self, motion: JointMotion, least_gain: float) -> tuple[JointMotion, int]:
         """Repeat steps until one gains less than a share of the cost."""
         damping = np.full(len(motion.places), _FIRST_DAMPING)
         for count in range(1, _MAX_ROUNDS + 1):
@@ -150,8 +140,13 @@ class _Solver:
                 return motion, count
         return motion, _MAX_ROUNDS
 
-    def _take_step(self, motion: Motion, before: _Measured, damping: Floats) -> tuple[Motion, _Measured | None, Floats]:
-        """Take a step that lowers the cost. Frames that it makes worse are damped, until it does."""
+    def _take_step(
+        self, motion: JointMotion, before: _Measured, damping: Floats
+    ) -> tuple[JointMotion, _Measured | None, Floats]:
+        """Take a step to a lower cost.
+
+        Frames that it makes worse are damped until it is lower.
+        """
         costs = self._costs.copy()
         for _ in range(_MAX_REFUSALS):
             self._compute_step(motion, before, damping)
@@ -163,7 +158,7 @@ class _Solver:
             damping = np.where(worse, np.maximum(_REFUSAL_FACTOR * damping, _REFUSED_DAMPING), damping)
         return motion, None, damping
 
-    def _compute_step(self, motion: Motion, before: _Measured, damping: Floats) -> None:
+    def _compute_step(self, motion: JointMotion, before: _Measured, damping: Floats) -> None:
         """Compute a step. Unknowns that it takes over a limit go to the limit, and the others are solved anew."""
         free = self._find_free(motion)
         given = np.zeros_like(self._gradients)
@@ -180,8 +175,11 @@ class _Solver:
             given[:, BASE_COLUMNS:][over] = np.clip(steps, to_low, to_high)[over]
             free[:, BASE_COLUMNS:][over] = False
 
-    def _find_free(self, motion: Motion) -> Bools:
-        """Find the unknowns that may change: those at a limit may not go on."""
+    def _find_free(self, motion: JointMotion) -> Bools:
+        """Find the unknowns free to change.
+
+        Those at a limit may not go on.
+        """
         free = np.ones_like(self._gradients, dtype=np.bool_)
         ways = self._gradients[:, BASE_COLUMNS:]
         free[:, BASE_COLUMNS:] = ~(
@@ -190,15 +188,15 @@ class _Solver:
         )
         return free
 
-    def _move(self, motion: Motion) -> Motion:
+    def _move(self, motion: JointMotion) -> JointMotion:
         """Move by the step, as far as limits allow."""
         longest = float(np.abs(self._step[:, 3:]).max())
         step = self._step * min(1.0, _MAX_STEP / max(longest, 1e-300))
         turned = rotations.as_matrix(rotations.from_vector(step[:, 3:BASE_COLUMNS])) @ motion.turns
         values = np.clip(motion.values + step[:, BASE_COLUMNS:], self._low, self._high)
-        return Motion(motion.places + step[:, :3], turned, values)
+        return JointMotion(motion.places + step[:, :3], turned, values)
 
-    def _measure(self, motion: Motion, *, with_matrix: bool) -> _Measured:
+    def _measure(self, motion: JointMotion, *, with_matrix: bool) -> _Measured:
         """Measure the cost; also matrices and gradients, if wanted."""
         measure_frames(
             *self._tree.arrays, *motion, *self._tasks, *self._active_pairs, _PAIR_WEIGHT, int(with_matrix),
@@ -218,7 +216,7 @@ class _Solver:
         cost += 0.5 * _SPEED_WEIGHT * float((excess * excess).sum())
         return _Measured(cost, changes, excess)
 
-    def _list_steps(self, motion: Motion) -> Floats:
+    def _list_steps(self, motion: JointMotion) -> Floats:
         """List the steps (F - 1, K) from frame to frame."""
         turns = rotations.from_matrix(motion.turns[1:] @ np.swapaxes(motion.turns[:-1], 1, 2))
         parts = [np.diff(motion.places, axis=0), rotations.as_vector(turns), np.diff(motion.values, axis=0)]

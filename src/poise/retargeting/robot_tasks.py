@@ -1,4 +1,4 @@
-"""Tasks of a robot: what its links are to do so that it moves as the source."""
+"""Tasks of a robot: where its links turn and point."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.kernels.clip_least_squares import DIRECTION, PLACE, ROTATION
+from poise.kernels.clip_least_squares import DIRECTION, PLACE, ROTATION, Tasks
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.vectors import normalise
@@ -18,7 +18,6 @@ from poise.retargeting.body import NEXT_PARTS, Body, Segment
 from poise.retargeting.match import Match
 from poise.retargeting.robot_body import turn_to_body
 from poise.retargeting.robot_feet import FootPath, RobotSole, count_frames_to
-from poise.retargeting.robot_solve import Tasks
 from poise.retargeting.robot_tree import RobotTree
 
 # weights of rotations and directions [1/rad]
@@ -92,7 +91,7 @@ class TaskBuilder:
         return 0.5 * (self.find_rest("leftUpperLeg") + self.find_rest("rightUpperLeg"))
 
     def find_hip(self, side: str, path: Floats) -> Floats:
-        """Find a hip joint (F, 3) from the path of the middle of both."""
+        """Find a hip joint (F, 3) from the hips' path."""
         return path + rotations.rotate(self.turn_hips(), self.find_rest(f"{side}UpperLeg") - self.find_hip_middle())
 
     def measure_leg(self, side: str) -> tuple[float, float]:
@@ -101,13 +100,16 @@ class TaskBuilder:
         return float(np.linalg.norm(knee - hip)), float(np.linalg.norm(ankle - knee))
 
     def find_ankles(self, side: str, path: Floats) -> Floats:
-        """Find where the directions of a leg lead (F, 3), from the path of the hips."""
+        """Find the ankle (F, 3) by the directions of a leg."""
         thigh, shin = self.measure_leg(side)
         ways = thigh * self.find_direction(f"{side}UpperLeg") + shin * self.find_direction(f"{side}LowerLeg")
         return self.find_hip(side, path) + ways
 
     def find_foot_turns(self, side: str) -> Floats:
-        """Find the axes (F, 3, 3) of a foot as in the source: heading, up, right."""
+        """Find the axes (F, 3, 3) of a foot of the source.
+
+        Columns are heading, up, right.
+        """
         return rotations.as_matrix(self.turn_segment(f"{side}Foot"))
 
     # --- Tasks -----------------------------------------------------------------------------------
@@ -207,5 +209,8 @@ class TaskBuilder:
 
 
 def ramp_stance(stands: Bools, half_width: int) -> Floats:
-    """Compute how much (F,) a foot stands: 1 in stance, falling to 0 beside it."""
+    """Compute how much (F,) a foot stands.
+
+    1 in stance, falling to 0 beside it.
+    """
     return np.maximum(1.0 - count_frames_to(stands) / max(half_width, 1), 0.0)

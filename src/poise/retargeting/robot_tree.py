@@ -1,4 +1,4 @@
-"""Tree of a robot for the solve of whole clips: hinges and slides on a free base.
+"""Tree of a robot: hinges and slides on a free base.
 
 A ball becomes three hinges, in the order of its Euler limits. Couplings are nodes that share an unknown.
 """
@@ -43,7 +43,7 @@ class Unknown(NamedTuple):
     speed: float = np.inf
 
 
-class TreeArrays(NamedTuple):
+class NodeArrays(NamedTuple):
     """Nodes as arguments of the kernels, as in `clip_least_squares.Tree`."""
 
     parents: Ints
@@ -73,7 +73,7 @@ class RobotTree(NamedTuple):
     nodes: Ints
     turns: Floats
     centres: Floats
-    arrays: TreeArrays
+    arrays: NodeArrays
     unknowns: tuple[Unknown, ...]
 
     @property
@@ -99,7 +99,7 @@ class RobotTree(NamedTuple):
 
     @property
     def are_slides(self) -> Bools:
-        """(K - 6,) which unknowns are distances."""
+        """Whether each unknown (K - 6,) is a distance."""
         kinds = self.skeleton.kinds
         return np.array([kinds[unknown.row] == Kind.SLIDE for unknown in self.unknowns], dtype=np.bool_)
 
@@ -137,14 +137,14 @@ class _Nodes(NamedTuple):
         self.constants.append(coupling[1])
         return len(self.parents) - 1
 
-    def as_arrays(self) -> TreeArrays:
+    def as_arrays(self) -> NodeArrays:
         """Return the nodes as arrays."""
         parents, kinds, columns = (
             np.array(values, dtype=np.int64) for values in (self.parents, self.kinds, self.columns)
         )
         offsets, turns, axes = (np.array(values) for values in (self.offsets, self.turns, self.axes))
         ratios, constants = (np.array(values, dtype=np.float64) for values in (self.ratios, self.constants))
-        return TreeArrays(parents, offsets, turns, axes, kinds, columns, ratios, constants)
+        return NodeArrays(parents, offsets, turns, axes, kinds, columns, ratios, constants)
 
 
 def build_tree(skeleton: Skeleton) -> RobotTree:
@@ -222,7 +222,10 @@ def _add_ball(
 
 
 def write_configurations(tree: RobotTree, base_places: Floats, base_turns: Floats, values: Floats) -> Floats:
-    """Write configurations (F, nq) of base frames (F, 3), (F, 3, 3) and values (F, K - 6)."""
+    """Write configurations (F, nq).
+
+    Base frames are (F, 3) and (F, 3, 3), values (F, K - 6).
+    """
     skeleton = tree.skeleton
     q = np.tile(skeleton.rest_q, (len(values), 1))
     turn, place = _compute_root_mount(tree)
@@ -241,7 +244,10 @@ def write_configurations(tree: RobotTree, base_places: Floats, base_turns: Float
 
 
 def read_configurations(tree: RobotTree, q: Floats) -> tuple[Floats, Floats, Floats]:
-    """Read base frames (F, 3), (F, 3, 3) and values (F, K - 6) from configurations (F, nq)."""
+    """Read base frames and values from configurations (F, nq).
+
+    Base frames are (F, 3) and (F, 3, 3), values (F, K - 6).
+    """
     skeleton = tree.skeleton
     turn, place = _compute_root_mount(tree)
     start = int(skeleton.q_start[tree.root])
@@ -262,7 +268,7 @@ def read_configurations(tree: RobotTree, q: Floats) -> tuple[Floats, Floats, Flo
 
 
 def _compute_root_mount(tree: RobotTree) -> tuple[Floats, Floats]:
-    """Compute the rotation (4,) and place (3,) in which the free root moves."""
+    """Compute rotation (4,) and place (3,) above the free root."""
     turn, place = rotations.IDENTITY, np.zeros(3)
     for row in tree.skeleton.list_path(tree.root):
         place = place + rotations.rotate(turn, tree.skeleton.A[row, :3])
