@@ -88,6 +88,8 @@ def test_a_folder_is_one_job(tmp_path):
             "--report writes a page (.html), numbers (.json) or a table",
         ),
         ((WALK, FIGURE, "-o", "a.glb", "--plot", "a.bmp"), "cannot draw to 'a.bmp': the name of a picture ends with"),
+        ((WALK, FIGURE, "--dry-run", "--plot", "a.png"), "--dry-run moves nothing"),
+        ((WALK, FIGURE, "--dry-run", "--report", "a.json"), "--dry-run moves nothing"),
         ((WALK, FIGURE, "-o", "a.glb", "--plot", "no/a.png"), "cannot write here: there is no folder"),
         ((WALK, FIGURE, "-o", "out", "--format", "glb", "--plot", "a.png"), "--plot"),
         ((WALK, FIGURE, "-o", "a.glb", "--processes", "2"), "poise retarget with one file takes no --processes"),

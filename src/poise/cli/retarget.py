@@ -297,6 +297,8 @@ def retarget(
         raise InputError("give the output, -o OUT, or --dry-run to see which joint moves which")
     if (dry_run or save_match is not None) and (len(clips) != 1 or batch_files.is_batch(clips, None)):
         raise InputError("--dry-run and --save-match take one file with a clip, and the target")
+    if dry_run and (report is not None or plot is not None):
+        raise InputError("--dry-run moves nothing: there is nothing to measure or to draw for --report and --plot")
     inputs = {"CLIP": clips[0], "TARGET": target, "--match": match}
     check_overwrites_no_input({"--save-match": save_match}, inputs)
     if dry_run or out is None:

@@ -176,12 +176,12 @@ def view(
     options = ViewOptions(clip, terrain, plant, solver, joint, root, terrain_direction, tuple(goal or ()))
     _check_onto(file, onto, match, options)
     with numpy_kinematics.defer_kernels() if html is None else contextlib.nullcontext():
-        with prefix_file_name(file):
-            if file is not None and onto is not None:
-                document = _load_side_by_side(file, onto, match, clip, include_root)
-            else:
+        if file is not None and onto is not None:
+            document = _load_side_by_side(file, onto, match, clip, include_root)
+        else:
+            with prefix_file_name(file):
                 document = configure_document(_load_document(file, scene, include_root), options)
-            document = document.replace(package_folders=package_folders)
+        document = document.replace(package_folders=package_folders)
         for note in document.rig.notes:
             say(f"note: {note}", err=True)
         if html is None:
@@ -303,7 +303,8 @@ def _load_side_by_side(
         raise FileError(file, "holds no animation: there is nothing to retarget")
     name = select_clip(source, clip, "--onto").name
     pairs = None if match is None else load_match(match, source, target)
-    return build_side_by_side(Retargeting(source, target, name, pairs), f"{file.name} onto {onto.name}")
+    with prefix_file_name(file):
+        return build_side_by_side(Retargeting(source, target, name, pairs), f"{file.name} onto {onto.name}")
 
 
 def _check_package_folders(folders: list[Path]) -> tuple[Path, ...]:
