@@ -320,11 +320,11 @@ class Tab:
     def handle(self, view=0):
         """Where on the page the middle of the gizmo is."""
         position = self.get(f"window.poise.viewports[{view}].gizmo.controls.object.position.toArray()")
-        return self.get(f"(p) => window.poise.viewports[{view}].screenOf(p)", position)
+        return self.get(f"(p) => window.poise.viewports[{view}].findPixels(p)", position)
 
     def take(self, key, position):
         """Give the gizmo to another handle by a click on it."""
-        x, y = self.get("(p) => window.poise.viewports[0].screenOf(p)", list(position))
+        x, y = self.get("(p) => window.poise.viewports[0].findPixels(p)", list(position))
         self.page.mouse.click(x, y)
         self.until(f"window.poise.viewports[0].gizmo.active === {key!r}")
 

@@ -95,7 +95,7 @@ def test_a_hand_is_pulled_by_its_skin_and_the_feet_stay(tab, monkeypatch):
     pulled = pull(tab, Hand(tab, "mouse"), place, WAY, monkeypatch)
     assert pulled.joint == "LeftHand"
     np.testing.assert_allclose(pulled.point, pulled.target, atol=2e-3)
-    shown = tab.get(f"(point) => {VIEW}.screenOf(point)", list(pulled.point))
+    shown = tab.get(f"(point) => {VIEW}.findPixels(point)", list(pulled.point))
     np.testing.assert_allclose(shown, np.add(place, WAY[-1]), atol=1.0)
     np.testing.assert_allclose([read_pose(tab).world[foot].positions for foot in FEET], feet, atol=1e-3)
     assert tab.get(CAMERA) == camera

@@ -25,7 +25,7 @@ TIMES = {0.4: "under 1 µs", 12.3: "12 µs", 286: "290 µs", 1320: "1.3 ms", 2.5
 
 def test_figures_are_reported_as_a_person_says_them(served):
     tab = served("ccd")
-    reported = tab.get("(all) => import('poise/texts/spoken.js').then(({spoken}) => all.map((one) => spoken(one, 17)))",
+    reported = tab.get("(all) => import('poise/texts/spoken.js').then(({speak}) => all.map((one) => speak(one, 17)))",
                    list(SENTENCES))  # fmt: skip
     assert dict(zip(SENTENCES, reported, strict=True)) == SENTENCES
     times = tab.get("(all) => import('poise/texts/spoken.js').then(({time}) => all.map(time))", list(TIMES))

@@ -51,7 +51,7 @@ def test_a_click_on_skin_selects_and_a_drag_of_a_limb_pulls_its_target(offline):
               const {{figure}} = {view}.actor;
               const row = figure.rows.get(joint);
               const [from, to] = [figure.position(row), figure.tail(row)];
-              return {view}.screenOf(from.map((value, k) => value + share * (to[k] - value)));
+              return {view}.findPixels(from.map((value, k) => value + share * (to[k] - value)));
             }}""",
             [joint, share],
         )
@@ -131,7 +131,7 @@ MIDDLE = """(joint) => {
   const { figure } = viewport.actor;
   const row = figure.rows.get(joint);
   const [from, to] = [figure.position(row), figure.tail(row)];
-  return viewport.screenOf(from.map((value, k) => 0.5 * value + 0.5 * to[k]));
+  return viewport.findPixels(from.map((value, k) => 0.5 * value + 0.5 * to[k]));
 }"""
 
 
@@ -148,7 +148,7 @@ def body(chromium, tmp_path):
 
 
 def place(page, joint):
-    return np.array(page.get("(joint) => window.poise.solving.poser.placeOf(joint).position", joint))
+    return np.array(page.get("(joint) => window.poise.solving.poser.readPlace(joint).position", joint))
 
 
 def pull(page, joint, across, down):
@@ -263,7 +263,7 @@ RACE = "window.poise.racing.race"
 TARGET = """() => {
   const { viewport } = window.poise;
   const target = [...viewport.actor.handles.all.values()].find(({ what }) => what === "target");
-  return viewport.screenOf(target.object.position.toArray());
+  return viewport.findPixels(target.object.position.toArray());
 }"""
 
 

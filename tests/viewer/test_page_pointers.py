@@ -91,7 +91,7 @@ def tab(served):
 
 
 def on_screen(tab, position):
-    return tab.get(f"(point) => {VIEW}.screenOf(point)", list(position))
+    return tab.get(f"(point) => {VIEW}.findPixels(point)", list(position))
 
 
 def joint_on_screen(tab, joint, share=0.5):
@@ -166,10 +166,10 @@ def test_a_drag_of_the_skin_moves_the_effector_of_that_limb(tab):
 
 def test_each_part_of_a_figure_belongs_to_the_effector_of_its_limb(tab):
     tips = tab.get("""async () => {
-      const {chainOf} = await import("poise/figure/limbs.js");
+      const {findChain} = await import("poise/figure/limbs.js");
       const {figure} = window.poise.viewports[0].actor;
       const looks = {kind: "look", tip: "Head", joints: ["Neck", "Head"]};
-      const of = (chains) => figure.joints.map(({name}, row) => [name, chainOf(figure, chains, row)?.tip ?? null]);
+      const of = (chains) => figure.joints.map(({name}, row) => [name, findChain(figure, chains, row)?.tip ?? null]);
       const {chains} = window.poise.state;
       const trunk = ["Hips", "Spine", "Chest", "LeftShoulder"];
       const body = {...chains[0], joints: [...trunk, ...chains[0].joints], tip: "LeftHand"};

@@ -84,7 +84,7 @@ def test_a_drag_changes_the_offset_in_the_frame_of_the_joint(served, follow):
     assert chain.rotation == pytest.approx(left.rotation, abs=1e-6)
     # the hand has moved the target by this much, seen from where the reference was when it took it
     moved = frame.affine[:, :3] @ np.subtract(chain.position, left.position)
-    ends = tab.get(f"([p, q]) => [p, q].map((each) => {VIEW}.screenOf(each))", [[*start], [*(start + moved)]])
+    ends = tab.get(f"([p, q]) => [p, q].map((each) => {VIEW}.findPixels(each))", [[*start], [*(start + moved)]])
     np.testing.assert_allclose(np.subtract(*ends[::-1]), (39, -39), atol=1.5)
     assert tab.state["undo"] == "move target"
     tab.key("Control+z")

@@ -104,8 +104,8 @@ def test_names_are_distinguished(served):
     ):
         found = tab.get(
             """async (names) => {
-              const {shortener} = await import("poise/texts/names.js");
-              return names.map(shortener(names.map((name) => ({name, shown: true}))));
+              const {makeShortener} = await import("poise/texts/names.js");
+              return names.map(makeShortener(names.map((name) => ({name, shown: true}))));
             }""",
             names,
         )

@@ -1,4 +1,4 @@
-/** Starting the page: the connection, the store, the panels, and what tests may look at. */
+/** Starting the page. The connection, the store, the panels, and what tests may look at. */
 
 /**
  * @import { Drag, FileOffer, Model, Send, State, Terrain, ToPage } from "poise/protocol/messages.ts"
@@ -8,15 +8,15 @@
  */
 
 import { makeCommands } from "poise/commands/commands.js";
-import { helpSheet } from "poise/commands/help.js";
+import { makeHelpSheet } from "poise/commands/help.js";
 import { letGo, listenToKeys } from "poise/commands/shortcuts.js";
 import { keep } from "poise/files/keep.js";
 import { keepChanges } from "poise/files/unsaved.js";
 import { announcer } from "poise/notices/announcer.js";
 import { Messages } from "poise/notices/messages.js";
-import { sessionOver } from "poise/notices/session_over.js";
+import { makeSessionOver } from "poise/notices/session_over.js";
 import { fillPanels } from "poise/panels/panels.js";
-import { Drags, perSecond } from "poise/protocol/drags.js";
+import { countPerSecond, Drags } from "poise/protocol/drags.js";
 import { parseFrame } from "poise/protocol/frames.js";
 import { letIdle } from "poise/protocol/idle.js";
 import { Revisions } from "poise/protocol/revisions.js";
@@ -24,7 +24,7 @@ import { Connection } from "poise/protocol/socket.js";
 import { Views } from "poise/stage/views.js";
 import { keepSettings } from "poise/state/settings.js";
 import { Store } from "poise/state/store.js";
-import { keyed } from "poise/timeline/keying.js";
+import { describeKey } from "poise/timeline/keying.js";
 import { Playhead } from "poise/timeline/playhead.js";
 
 const MODEL = 1;
@@ -70,12 +70,12 @@ class Page {
       onCancel: () => this.send({ do: "cancel" }),
     });
     this.store.on("model", ({ message }) => this.forgetJoint(message));
-    const { sheet, toggle } = helpSheet();
+    const { sheet, toggle } = makeHelpSheet();
     this.toggleHelp = toggle;
     /** @type {BadFrames|undefined} */
     this.badFrames = undefined;
     fillPanels(this, at);
-    document.body.append(sheet, announcer(this.store), sessionOver(this.store, this.connection));
+    document.body.append(sheet, announcer(this.store), makeSessionOver(this.store, this.connection));
     listenToKeys(this.commands);
     letGo();
     keepChanges(this.store);
@@ -127,7 +127,7 @@ class Page {
   /** @param {ArrayBuffer} buffer */
   showPoses(buffer) {
     const frame = parseFrame(buffer);
-    this.drags.answered(frame.serial);
+    this.drags.receiveAnswer(frame.serial);
     this.arrived.push(performance.now());
     if (this.arrived.length > KEPT) this.arrived.shift();
     this.frames += 1;
@@ -146,7 +146,7 @@ class Page {
   sendDrag({ what, phase, ...rest }, viewport) {
     const { store } = this;
     if (rest.chain !== undefined && store.get("active") !== rest.chain) store.set("active", rest.chain);
-    const serial = this.drags.drag({ do: what, ...rest, ...keyed(this, what, phase), phase });
+    const serial = this.drags.drag({ do: what, ...rest, ...describeKey(this, what, phase), phase });
     store.set("dragged", { what, ...rest, viewport, serial });
     return serial;
   }
@@ -191,7 +191,7 @@ const { store } = page;
     return page.views.viewports;
   },
   get rates() {
-    return { in: perSecond(page.arrived), out: perSecond(page.drags.sent) };
+    return { in: countPerSecond(page.arrived), out: countPerSecond(page.drags.sent) };
   },
   get roundTrips() {
     return page.drags.roundTrips;

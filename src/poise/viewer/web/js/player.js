@@ -1,4 +1,4 @@
-/** The page that plays a clip without Poise: everything that it shows is in the file itself. */
+/** The page that plays a clip without Poise. Everything that it shows is in the file itself. */
 
 /**
  * @import { PackedBody, PackedChains, PackedRaces } from "poise/engine/packed.ts"
@@ -13,15 +13,15 @@
 import { letGo, listenToKeys } from "poise/commands/shortcuts.js";
 import { Body } from "poise/engine/body.js";
 import { Kernels } from "poise/engine/kernels.js";
-import { showMenu } from "poise/panels/show_menu.js";
+import { makeShowMenu } from "poise/panels/show_menu.js";
 import { makeFrame, makeState, makeViewAnswer } from "poise/protocol/own_messages.js";
 import { Racing } from "poise/racing.js";
 import { Solving } from "poise/solving.js";
 import { Views } from "poise/stage/views.js";
-import { keepSettings, nextTheme } from "poise/state/settings.js";
+import { chooseNextTheme, keepSettings } from "poise/state/settings.js";
 import { Store } from "poise/state/store.js";
 import { element, setOptions } from "poise/widgets/element.js";
-import { redraw, themeButton, toolButton } from "poise/widgets/tool_button.js";
+import { makeThemeButton, makeToolButton, redraw } from "poise/widgets/tool_button.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2];
 
@@ -73,7 +73,7 @@ class Player {
       "state",
       makeState(model, { chains: data.chains ?? [], scope: data.scope, retargeting: data.retargeting ?? null }),
     );
-    this.button = toolButton("play", "pause", "Pause (Space)", () => this.toggle());
+    this.button = makeToolButton("play", "pause", "Pause (Space)", () => this.toggle());
     this.clock = element("output", { class: "clock", "data-testid": "clock" });
     /** @type {HTMLInputElement} */
     this.slider = element("input", {
@@ -123,7 +123,7 @@ class Player {
     if (!this.racing?.race) this.solving?.pin(joint);
   }
 
-  /** Pin the selected part, or let it go: a finger means its hand. */
+  /** Pin the selected part, or let it go. A finger means its hand. */
   pinSelected() {
     const { joints } = this.model;
     const selected = joints.find(({ name }) => name === this.store.get("selected"));
@@ -170,7 +170,7 @@ class Player {
     const { store, views } = this;
     /** @param {keyof Show} what @param {any} value */
     const show = (what, value) => store.set("show", { ...store.need("show"), [what]: value });
-    const race = toolButton("race", "race", "Race of methods (M)", () => this.toggleRace());
+    const race = makeToolButton("race", "race", "Race of methods (M)", () => this.toggleRace());
     race.setAttribute("aria-pressed", "false");
     store.on("state", ({ run }) => race.setAttribute("aria-pressed", String(run === "race")));
     race.hidden = !this.data.races;
@@ -178,9 +178,9 @@ class Player {
       element("b", { class: "mark" }, title),
       element("span", { class: "spring" }),
       race,
-      showMenu(store, { show }, ["ghost", "limits", "trail"]),
-      toolButton("frame-all", "frame", "Frame all (F)", () => views.frameAll()),
-      themeButton(store, () => nextTheme(store)),
+      makeShowMenu(store, { show }, ["ghost", "limits", "trail"]),
+      makeToolButton("frame-all", "frame", "Frame all (F)", () => views.frameAll()),
+      makeThemeButton(store, () => chooseNextTheme(store)),
     );
   }
 
@@ -200,7 +200,7 @@ class Player {
 
   async start() {
     const parts = ["poise-frames", "poise-asset", "poise-terrain"];
-    const [frames, asset, terrain] = await Promise.all(parts.map(bytesOf));
+    const [frames, asset, terrain] = await Promise.all(parts.map(unpackBytes));
     const { store, model } = this;
     this.floats = new Float32Array(frames);
     this.draw();
@@ -214,7 +214,7 @@ class Player {
   }
 
   async startSolving() {
-    const [bytes, rest] = await Promise.all(["poise-kernels", "poise-numbers"].map(bytesOf));
+    const [bytes, rest] = await Promise.all(["poise-kernels", "poise-numbers"].map(unpackBytes));
     const [kernels, numbers] = [await Kernels.load(new Uint8Array(bytes)), new Uint8Array(rest)];
     const { store, model, data } = this;
     const { body = null, solved = null, races, chains = [], scope } = data;
@@ -246,7 +246,7 @@ class Player {
     if (this.clipShown || !this.solving) this.draw();
   }
 
-  /** Begin a race of methods for the chain that is pulled or selected, or end it. */
+  /** Begin a race for the pulled or selected chain, or end it. */
   toggleRace() {
     const { racing, solving, store } = this;
     if (!racing) return;
@@ -317,7 +317,7 @@ class Player {
     this.play(!this.playing);
   }
 
-  /** Some frames on or back; the time is that of a frame, so that none is left out. @param {number} frames */
+  /** Some frames on or back. The time is that of a frame, so that none is left out. @param {number} frames */
   step(frames) {
     if (this.racing?.race) return this.racing.send({ do: "race_step", count: frames });
     const to = nearest(this.times, this.time) + frames;
@@ -353,7 +353,7 @@ class Player {
 }
 
 /** What a script element holds, unpacked. @param {string} id @returns {Promise<ArrayBuffer>} */
-async function bytesOf(id) {
+async function unpackBytes(id) {
   return (await /** @type {any} */ (globalThis).unpackPart(id)).buffer; // of unpack.js
 }
 

@@ -1,4 +1,4 @@
-/** The part of an offline page that lets methods race: what the server does for the viewer, without one. */
+/** The part of an offline page that lets methods race. What the server does for the viewer, without one. */
 
 /**
  * @import { Kernels } from "poise/engine/kernels.js"
@@ -11,7 +11,7 @@ import { Race } from "poise/engine/race.js";
 import { RaceSide } from "poise/panels/race_side.js";
 import { makeAnswer, makeFrame, makeState, makeViewAnswer } from "poise/protocol/own_messages.js";
 import { formatFigure } from "poise/texts/figures.js";
-import { raceBar } from "poise/timeline/race_bar.js";
+import { makeRaceBar } from "poise/timeline/race_bar.js";
 
 const WIDTH = 12; // numbers of a joint in a frame
 const MEASURED_EVERY = 500; // [ms] figures change so that they can be read
@@ -40,7 +40,7 @@ export class Racing {
     /** @type {RaceFigures["rows"]} */
     this.rows = [];
     const { store, commands } = page;
-    this.bar = raceBar({ store, send: (action) => this.send(action) }, commands);
+    this.bar = makeRaceBar({ store, send: (action) => this.send(action) }, commands);
     this.side = new RaceSide(store, page.races, {
       choose: (chain) => this.open(chain),
       setRaced: (methods) => this.setRaced(methods),
@@ -60,7 +60,7 @@ export class Racing {
   }
 
   /**
-   * Open the race of the chain that a joint belongs to; a tip that is pulled keeps its target.
+   * Open the race of the chain that a joint belongs to. A tip that is pulled keeps its target.
    * @param {string|null} joint
    * @param {number[]|null} target
    */
@@ -139,7 +139,7 @@ export class Racing {
       views: raced.length,
       run: "race",
       race: { playing: clock.playing, speed: clock.speed },
-      solvers: raced.map((name) => ({ name: titleOf(chains.methods, name), options: {} })),
+      solvers: raced.map((name) => ({ name: findTitle(chains.methods, name), options: {} })),
       chains: [{ ...chain }],
       serial: this.serial,
     });
@@ -179,7 +179,7 @@ export class Racing {
 }
 
 /** @param {{value: string, text: string}[]} methods @param {string} name */
-function titleOf(methods, name) {
+function findTitle(methods, name) {
   return methods.find(({ value }) => value === name)?.text ?? name;
 }
 

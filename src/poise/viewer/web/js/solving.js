@@ -1,4 +1,4 @@
-/** The part of an offline page that solves: drags in, poses and errors out, without a server. */
+/** The part of an offline page that solves. Drags in, poses and errors out, without a server. */
 
 /**
  * @import { Kernels } from "poise/engine/kernels.js"
@@ -43,7 +43,7 @@ export class Solving {
     this.panel.fill(poser);
   }
 
-  /** A clip is shown: its parts can be pulled, and no target is seen. */
+  /** A clip is shown. Its parts can be pulled, and no target is seen. */
   watch() {
     const state = { ...this.state(), chains: [], pulled: null };
     this.page.store.set("state", state);

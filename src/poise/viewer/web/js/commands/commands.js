@@ -1,4 +1,4 @@
-/** What buttons, menus and keys can ask for, each in one place: {@link makeCommands}. */
+/** What buttons, menus and keys can ask for. Each is in one place: {@link makeCommands}. */
 
 /**
  * @import { Messages } from "poise/notices/messages.js"
@@ -13,7 +13,7 @@
  * @import { Playhead } from "poise/timeline/playhead.js"
  */
 
-import { nextTheme } from "poise/state/settings.js";
+import { chooseNextTheme } from "poise/state/settings.js";
 import { find } from "poise/widgets/element.js";
 
 /** Why the gizmo does not turn what it has. */
@@ -44,14 +44,14 @@ export function makeCommands(page) {
     badFrame: (way) => page.badFrames?.go(way),
     /** Play, or pause: the race, or the clip. */
     play: () =>
-      racing(page) ? page.send({ do: "race_play", on: !page.store.get("frame")?.playing }) : page.playhead.toggle(),
+      isRacing(page) ? page.send({ do: "race_play", on: !page.store.get("frame")?.playing }) : page.playhead.toggle(),
     /** @param {number} frames how many frames of the clip onwards, or iterations of the race */
-    scrub: (frames) => (racing(page) ? page.send({ do: "race_step", count: frames }) : page.playhead.step(frames)),
+    scrub: (frames) => (isRacing(page) ? page.send({ do: "race_step", count: frames }) : page.playhead.step(frames)),
   };
 }
 
 /** Whether methods race: what plays is the race then, not a clip. @param {Page} page */
-function racing({ store }) {
+function isRacing({ store }) {
   return store.get("state")?.run === "race";
 }
 
@@ -74,7 +74,7 @@ function editing(page) {
       page.views.clearTrails();
     },
     keepStart: () => send({ do: "keep_start" }),
-    /** Select a joint, or give it to whoever asked for the next one. @param {string|null} joint */
+    /** Select a joint. Who picks the next one gets it instead. @param {string|null} joint */
     select(joint) {
       const picking = store.get("picking");
       if (picking && joint) {
@@ -100,7 +100,7 @@ function editing(page) {
     },
     /** @param {string} joint */
     pinPart(joint) {
-      send({ do: "pin", joint, on: !pinned(state(), joint) });
+      send({ do: "pin", joint, on: !isPinned(state(), joint) });
     },
   };
 }
@@ -111,7 +111,7 @@ function looking(page) {
   return {
     /** @param {"move"|"turn"} mode */
     gizmo(mode) {
-      if (!boneMoves(store)) store.set("turning", false); // the target again: a bone has the rings only
+      if (!canBoneMove(store)) store.set("turning", false); // the target again: a bone has the rings only
       store.set("gizmo", mode);
       if (mode === "turn" && !store.get("holds")?.turns) page.messages.show("note", NO_TURN);
     },
@@ -122,7 +122,7 @@ function looking(page) {
       if (turning && !store.get("selected")) page.messages.show("note", "click a bone: rings to turn it appear on it");
     },
     key: () => store.set("keying", !store.get("keying")),
-    /** The arrows and rings along the world's axes, or along the target's own. */
+    /** Arrows and rings along the world's axes, or the target's own. */
     space: () => store.set("space", store.get("space") === "local" ? "world" : "local"),
     /** @param {number} count from 1 to 6 */
     countViews: (count) => send({ do: "views", count }),
@@ -138,7 +138,7 @@ function looking(page) {
     focusView: () => page.views.viewports[0]?.container.focus({ focusVisible: true }),
     search: () => find("[data-testid=outliner-search]")?.focus(),
     help: () => page.toggleHelp(),
-    theme: () => nextTheme(store),
+    theme: () => chooseNextTheme(store),
   };
 }
 
@@ -152,7 +152,7 @@ function flip(store, what) {
  * @param {Store} store
  * @returns {boolean} whether the selected bone can be moved, too: the free root of a rig
  */
-export function boneMoves(store) {
+export function canBoneMove(store) {
   const joints = store.get("model")?.message.joints ?? [];
   return joints.find(({ name }) => name === store.get("selected"))?.kind === "free";
 }
@@ -162,6 +162,6 @@ export function boneMoves(store) {
  * @param {string} joint
  * @returns {boolean} whether a chain pins this joint
  */
-export function pinned(state, joint) {
+export function isPinned(state, joint) {
   return Boolean(state?.chains.some((chain) => chain.kind === "pin" && chain.tip === joint && chain.enabled));
 }

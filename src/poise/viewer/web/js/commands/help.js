@@ -1,4 +1,4 @@
-/** The help sheet: the table of keys, and how the mouse works in the viewport. */
+/** The help sheet. The table of keys, and how the mouse works in the viewport. */
 
 import { SHORTCUTS } from "poise/commands/shortcuts.js";
 import { STAGE_KEYS } from "poise/commands/stage_keys.js";
@@ -19,7 +19,7 @@ const POINTER = [
 /**
  * @returns {{sheet: HTMLDialogElement, toggle: () => void}}
  */
-export function helpSheet() {
+export function makeHelpSheet() {
   const close = element("button", { type: "button", class: "primary", onclick: () => sheet.close() }, "Close");
   const groups = [...Map.groupBy(SHORTCUTS, (each) => each.group)];
   const sheet = element(

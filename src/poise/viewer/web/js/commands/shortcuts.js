@@ -1,4 +1,4 @@
-/** Every key that does something, in one table: the listener and the help sheet both read it. */
+/** Every key that does something, in one table. The listener and the help sheet both read it. */
 
 /**
  * @typedef {object} Shortcut
@@ -50,14 +50,14 @@ export const SHORTCUTS = [
 const NAMES = { " ": "Space", ArrowLeft: "Left", ArrowRight: "Right", ArrowUp: "Up", ArrowDown: "Down", Escape: "Esc" };
 
 /**
- * Listen to the keyboard; keys of commands that this page has not are left alone.
+ * Listen to the keyboard. Keys of commands that this page has not are left alone.
  *
  * @param {Record<string, (...values: any[]) => any>} commands
  */
 export function listenToKeys(commands) {
   const table = new Map(SHORTCUTS.flatMap((each) => each.keys.split(" or ").map((keys) => [keys, each])));
   document.addEventListener("keydown", (event) => {
-    const pressed = written(event);
+    const pressed = writeKeys(event);
     if (document.querySelector("dialog[open], :popover-open, main[inert]")) return; // Esc closes what is open itself
     if (event.defaultPrevented || event.altKey || isMeantForAField(event, pressed)) return;
     const shortcut = table.get(pressed);
@@ -71,7 +71,7 @@ export function listenToKeys(commands) {
  * A key event as the table writes it. Shift is named only where it does not already make another character.
  * @param {KeyboardEvent} event
  */
-export function written(event) {
+export function writeKeys(event) {
   const named = NAMES[event.key];
   const key = named ?? (event.key.length === 1 ? event.key.toUpperCase() : event.key);
   const shifted = event.shiftKey && (named || (key >= "A" && key <= "Z"));
@@ -79,8 +79,8 @@ export function written(event) {
 }
 
 /**
- * Let controls that were used with the mouse go, so that the next key is not theirs: a list would take letters for
- * its entries, a button Space. Who goes from one to the next with the keyboard stays where he is.
+ * Let controls go after a click. The next key is not theirs: a list would take letters for its entries, a button
+ * Space. Who goes from one to the next with the keyboard stays where he is.
  */
 export function letGo() {
   /** @type {EventTarget|null} */
@@ -103,7 +103,7 @@ const TYPED = "input:not([type=checkbox], [type=range]), textarea"; // what has 
 const CLICKED = "button, summary, input[type=checkbox], input[type=range]";
 
 /**
- * Who types into a field, works a menu or walks the tree wants the key for that; Esc leaves the field.
+ * Whether a field, a menu or the tree takes the key. Esc leaves the field.
  * @param {KeyboardEvent} event
  * @param {string} pressed
  */

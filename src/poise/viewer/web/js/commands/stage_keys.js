@@ -1,4 +1,4 @@
-/** The keys of a view that has the focus: what they choose, move, turn and look at. */
+/** The keys of a view that has the focus. What they choose, move, turn and look at. */
 
 const ZOOM = 1.1; // of the distance
 

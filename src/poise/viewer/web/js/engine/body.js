@@ -1,7 +1,8 @@
 /**
- * A whole body that this page solves: what the document of the viewer does in viewer/document/pulls.py.
+ * A whole body that this page solves. What the document of the viewer does in viewer/document/pulls.py.
  *
- * One part is pulled at a time; its target stays where it was let go. Pinned parts hold their place. The engine of trees
+ * One part is pulled at a time; its target stays where it was let go. Pinned parts hold their place. The engine of
+ * trees
  * meets the goals; among its answers it prefers the start pose.
  */
 
@@ -42,7 +43,7 @@ const ORIGIN = [0, 0, 0];
 /** @type {Answer} */
 const NO_ANSWER = { status: "nothing", iterations: 0, milliseconds: 0, left: null, curve: [] };
 
-/** What solves with some limits, what of the goals was packed last, and where all joints are. */
+/** The solver of some limits. It has the key of the goals packed last, and the places of all joints. */
 class Mode {
   /** @param {Kernels} kernels @param {PackedBody["modes"][string]} packed @param {Uint8Array} numbers */
   constructor(kernels, packed, numbers) {
@@ -108,11 +109,11 @@ export class Body {
   reset() {
     this.#startFrom(this.#now.tree.start);
     this.pulled = null;
-    this.pins = new Map(this.packed.pins.map((joint) => [joint, { enabled: true, ...this.placeOf(joint) }]));
+    this.pins = new Map(this.packed.pins.map((joint) => [joint, { enabled: true, ...this.readPlace(joint) }]));
     this.answer = NO_ANSWER;
   }
 
-  /** A frame of the clip becomes the pose; pinned parts hold where they are in it. @param {number} i */
+  /** A frame of the clip becomes the pose. Pinned parts hold where they are in it. @param {number} i */
   adoptFrame(i) {
     const [offset, count] = this.packed.frames ?? [0, 0];
     const nq = this.q.length;
@@ -120,7 +121,7 @@ export class Body {
     if (nq * (i + 1) > count) return;
     this.#startFrom(new Float32Array(this.numbers.buffer.slice(at, at + 4 * nq)));
     this.pulled = null;
-    for (const [joint, pin] of this.pins) this.pins.set(joint, { ...pin, ...this.placeOf(joint) });
+    for (const [joint, pin] of this.pins) this.pins.set(joint, { ...pin, ...this.readPlace(joint) });
   }
 
   /** A pose to start from, which is preferred. @param {ArrayLike<number>} q */
@@ -154,7 +155,7 @@ export class Body {
     const pin = this.pins.get(joint);
     if (this.pulled?.joint === joint) this.#release();
     if (pin?.enabled) pin.enabled = false;
-    else this.pins.set(joint, { enabled: true, ...this.placeOf(joint) });
+    else this.pins.set(joint, { enabled: true, ...this.readPlace(joint) });
   }
 
   /** Pull a part, or turn it; keys say no offset. @param {Drag} drag as the viewport tells it */
@@ -179,17 +180,17 @@ export class Body {
 
   /** Nothing is pulled: a pin holds where its joint is now. */
   #release() {
-    if (this.pulled?.isPin) this.pins.set(this.pulled.joint, { enabled: true, ...this.placeOf(this.pulled.joint) });
+    if (this.pulled?.isPin) this.pins.set(this.pulled.joint, { enabled: true, ...this.readPlace(this.pulled.joint) });
     this.pulled = null;
   }
 
   /** A part that was pulled beyond reach rests where it is. @param {Pulled} pulled */
   #settle(pulled) {
     if (pulled.isPin) return this.#release();
-    if (this.answer.status !== "reached") pulled.position = this.pointOf(pulled.joint, pulled.offset);
+    if (this.answer.status !== "reached") pulled.position = this.computePoint(pulled.joint, pulled.offset);
   }
 
-  /** Goals of what is pinned and pulled, and their targets side by side. */
+  /** Goals of pinned and pulled parts, and their targets side by side. */
   collect() {
     const { names } = this.#now.tree;
     const { pulled } = this;
@@ -220,13 +221,16 @@ export class Body {
     const { q, iterations, isMet, curve } = this.#now.solver.solve(targets, this.q, true);
     this.q = q;
     const milliseconds = performance.now() - began;
-    const left = pulled ? distance(this.pointOf(pulled.joint, pulled.offset), pulled.position) : null;
+    const left = pulled ? distance(this.computePoint(pulled.joint, pulled.offset), pulled.position) : null;
     /** @type {Answer["status"]} */
     const status = isMet ? "reached" : "missed";
     this.answer = { status, iterations, milliseconds, left, curve };
   }
 
-  /** The goals of the next solves. Packing takes a millisecond, so the same goals are packed once. @param {Goal[]} goals */
+  /**
+   * The goals of the next solves. Packing takes a millisecond, so the same goals are packed once.
+   * @param {Goal[]} goals
+   */
   #choose(goals) {
     const mode = this.#now;
     const key = JSON.stringify([this.restPull, goals]);
@@ -245,23 +249,23 @@ export class Body {
   /** @param {string} joint */
   #mapOf(joint) {
     const maps = this.computeMaps();
-    const row = this.#now.tree.rowOf(joint);
+    const row = this.#now.tree.findRow(joint);
     return maps.subarray(12 * row, 12 * row + 12);
   }
 
   /** @param {string} joint @param {number[]} offset in its frame */
-  pointOf(joint, offset) {
+  computePoint(joint, offset) {
     const map = this.#mapOf(joint);
     return [0, 4, 8].map((k) => map[k] * offset[0] + map[k + 1] * offset[1] + map[k + 2] * offset[2] + map[k + 3]);
   }
 
   /** @param {string} joint @returns {{position: number[], rotation: number[]}} */
-  placeOf(joint) {
+  readPlace(joint) {
     const map = this.#mapOf(joint);
-    return { position: [map[3], map[7], map[11]], rotation: quaternionOf(map) };
+    return { position: [map[3], map[7], map[11]], rotation: computeQuaternion(map) };
   }
 
-  /** What the viewport shows of the goals: the part of a state message. */
+  /** What the viewport shows of the goals. The part of a state message. */
   describe() {
     /** @type {Chain[]} */
     const chains = [...this.pins].map(([tip, pin]) => makeChain({ ...pin, id: `pin ${tip}`, kind: "pin", tip }));
@@ -302,8 +306,8 @@ function distance(a, b) {
   return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
-/** The rotation w x y z of a map; its scale does not matter. @param {Float64Array} map */
-function quaternionOf(map) {
+/** The rotation w x y z of a map. Its scale does not matter. @param {Float64Array} map */
+function computeQuaternion(map) {
   const columns = [0, 1, 2].map((k) => [map[k], map[4 + k], map[8 + k]]);
   const [x, y, z] = columns.map((column) => column.map((value) => value / Math.hypot(...column)));
   const trace = x[0] + y[1] + z[2];

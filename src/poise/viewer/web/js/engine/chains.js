@@ -1,4 +1,4 @@
-/** Chains that this page solves by the method that is chosen: targets in, poses and errors out. */
+/** Chains that this page solves by the method that is chosen. Targets in, poses and errors out. */
 
 /**
  * @import { Answer } from "poise/engine/body.js"
@@ -23,7 +23,7 @@ const NO_ANSWER = { status: "nothing", iterations: 0, milliseconds: 0, left: nul
  * @property {Program} program that ran last, with its trace
  */
 
-/** The program of a group of chains; a free chain is straightened towards targets out of reach. */
+/** The program of a group of chains. A free chain is straightened towards targets out of reach. */
 class Group {
   /** @param {Kernels} kernels @param {PackedGroup} packed @param {Uint8Array} numbers */
   constructor(kernels, packed, numbers) {
@@ -238,7 +238,7 @@ export class Chains {
     return program.view("maps");
   }
 
-  /** What the viewport shows of the goals: the part of a state message. */
+  /** What the viewport shows of the goals. The part of a state message. */
   describe() {
     return { chains: this.chains, scope: this.document.scope, free_root: this.packed.free_root, pulled: null };
   }

@@ -73,7 +73,7 @@ export class Kernels {
     return new Uint8Array(this.memory.buffer, address, count * ITEM_BYTES[type]);
   }
 
-  /** Fill the slots with arguments: arrays, or numbers as {f}, {i} or {b}. @param {(ArrayWord|Scalar)[]} words */
+  /** Fill the slots with arguments. Arrays, or numbers as {f}, {i} or {b}. @param {(ArrayWord|Scalar)[]} words */
   fill(words) {
     const slots = new DataView(this.memory.buffer, this.slots, MAX_SLOTS * SLOT_BYTES);
     let offset = 0;

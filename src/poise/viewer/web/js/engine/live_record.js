@@ -91,7 +91,12 @@ export function measureSmoothness(poses, joints) {
   });
 }
 
-/** How a joint moved: a rotation vector, or a value. @param {RaceJoint} joint @param {Float64Array} a @param {Float64Array} b */
+/**
+ * How a joint moved: a rotation vector, or a value.
+ * @param {RaceJoint} joint
+ * @param {Float64Array} a
+ * @param {Float64Array} b
+ */
 function displace(joint, a, b) {
   if ("quaternion" in joint) return turnBetween(a.subarray(joint.quaternion), b.subarray(joint.quaternion));
   const value = joint.factor * (b[joint.column] - a[joint.column]);

@@ -1,4 +1,4 @@
-/** Programs of kernel calls: what Python does for one target, packed by viewer/offline/program.py. */
+/** Programs of kernel calls. What Python does for one target, packed by viewer/offline/program.py. */
 
 /**
  * @import { ArrayWord, Kernels } from "poise/engine/kernels.js"
@@ -33,7 +33,7 @@ export class Program {
     return array;
   }
 
-  /** Prepare a step; the addresses of its arguments stay the same in all runs. @param {PackedStep} step */
+  /** Prepare a step. The addresses of its arguments stay the same in all runs. @param {PackedStep} step */
   #prepare(step) {
     if (!("call" in step)) return { step, slots: null };
     const words = step.with.map((word) => (Array.isArray(word) ? this.#locate(word) : word));
@@ -45,7 +45,7 @@ export class Program {
     return { array: this.arrays[number], start, shape };
   }
 
-  /** View the numbers of an array, or of a part of one, by its name in the program. @param {PartName} name */
+  /** View the numbers of an array by its name. It may be a part of one. @param {PartName} name */
   view(name) {
     return this.viewPart(this.#find(name));
   }

@@ -1,4 +1,4 @@
-/** A race of methods for one chain: their ways to a target, iteration by iteration, and how they do along a drag. */
+/** A race of methods for one chain. Their ways to a target, iteration by iteration, and how they do along a drag. */
 
 /**
  * @import { Solved } from "poise/engine/chains.js"
@@ -54,7 +54,7 @@ export class RaceClock {
   }
 }
 
-/** What a method did for a target: a pose for each iteration, and the errors. */
+/** What a method did for a target. A pose for each iteration, and the errors. */
 export class Path {
   /**
    * @param {Solved} solved
@@ -82,7 +82,11 @@ export class Path {
     return this.rows.length + (this.jumps ? 1 : 0);
   }
 
-  /** The pose after so many iterations; behind the last its answer. @param {number} iteration @returns {Float64Array} */
+  /**
+   * The pose after so many iterations; behind the last its answer.
+   * @param {number} iteration
+   * @returns {Float64Array}
+   */
   pose(iteration) {
     if (iteration <= 0) return this.start;
     return iteration > this.rows.length ? this.answer : this.program.convertRow(this.rows[iteration - 1], this.start);

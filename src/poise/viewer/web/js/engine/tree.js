@@ -1,7 +1,8 @@
 /**
- * Problems of a whole body, put together from its parts and solved by the engine of trees.
+ * Problems of a whole body, put together from its parts. The engine of trees solves them.
  *
- * What Python does in problem/plan.py and problem/frame_packing.py for given goals is done here for the nodes on the ways
+ * What Python does in problem/plan.py and problem/frame_packing.py for given goals is done here for the nodes on the
+ * ways
  * to some parts, from arrays of viewer/offline/body.py. The kernels are the same, and so are all bits of the answers.
  */
 
@@ -53,7 +54,11 @@ const [NODE_ROW, DOF_ROW, LIMIT_ROW, HINGED_BALL_ROW, PART_ROW] = [6, 4, 14, 7, 
  * @typedef {ReturnType<Tree["pack"]>} Problem
  */
 
-/** Arrays of a body by name, as views on the numbers of the page. @param {PackedBodyMode} packed @param {Uint8Array} numbers */
+/**
+ * Read the arrays of a body by name. They are copies of the page's numbers.
+ * @param {PackedBodyMode} packed
+ * @param {Uint8Array} numbers
+ */
 function readArrays(packed, numbers) {
   /** @type {Record<string, Float64Array>} */
   const arrays = {};
@@ -65,7 +70,7 @@ function readArrays(packed, numbers) {
 }
 
 /** The power of two at or above a length. Exact. @param {number} length */
-function nextPower(length) {
+function findPower(length) {
   let power = 2 ** Math.ceil(Math.log2(length));
   while (power / 2 >= length) power /= 2;
   while (power < length) power *= 2;
@@ -94,11 +99,11 @@ export class Tree {
   }
 
   /** The row of a part among all joints. @param {string} joint */
-  rowOf(joint) {
+  findRow(joint) {
     return this.packed.rows[this.names.indexOf(joint)];
   }
 
-  /** The frame of a part: its node, and its points and rotation in the moved frame of that. @param {number} number */
+  /** The frame of a part. Its node, and its points and rotation in the moved frame of that. @param {number} number */
   part(number) {
     const row = this.arrays.parts.subarray(PART_ROW * number, PART_ROW * (number + 1));
     return { node: row[0], map: row.subarray(1, 13), scale: row[13], rotation: row.subarray(14, 18) };
@@ -145,7 +150,7 @@ export class Tree {
   /** @param {Node[]} nodes @param {Map<number, number>} numbers @returns {Layout} */
   #layOut(nodes, numbers) {
     const parents = nodes.map(({ parent }) => numbers.get(parent) ?? -1);
-    /** Starts in u and of degrees of freedom, by the column of q. @type {Map<number, [number, number]>} */
+    /** First coordinate and degree of freedom, by the column of q. @type {Map<number, [number, number]>} */
     const shared = new Map();
     /** @type {[number[], number[]]} */
     const [uStarts, dofStarts] = [[], []];
@@ -163,7 +168,7 @@ export class Tree {
     return { parents, uStarts, dofStarts, dofCounts, nu, nd, count: nodes.length };
   }
 
-  /** The point of a goal in the moved frame of its node [file units], and the rotation there. @param {Goal} goal */
+  /** Measure a goal in the moved frame of its node. The point is in file units. @param {Goal} goal */
   #measure(goal) {
     const { map, scale, rotation } = this.part(goal.part);
     const point = [0, 4, 8].map((row) => {
@@ -174,7 +179,7 @@ export class Tree {
   }
 
   /**
-   * Length of a kernel unit [file units]: the power of two above the longest bone or point.
+   * Length of a kernel unit [file units]. The power of two above the longest bone or point.
    * @param {Node[]} nodes
    * @param {Layout} layout
    * @param {Term[]} terms
@@ -186,7 +191,7 @@ export class Tree {
       for (let k = 0; k < 3; k++) longest = Math.max(longest, Math.abs(this.arrays.offsets[3 * i + k]));
     });
     for (const { point } of terms) longest = Math.max(longest, ...point.map(Math.abs));
-    return longest > 0 ? nextPower(longest) : 1;
+    return longest > 0 ? findPower(longest) : 1;
   }
 
   /** @param {Term[]} terms @param {Layout} layout */

@@ -1,4 +1,4 @@
-/** The engine of trees on problems of a body: targets and a start in, a configuration with its error curve out. */
+/** The engine of trees on problems of a body. Targets and a start in, a configuration with its error curve out. */
 
 /**
  * @import { Kernels, Memory } from "poise/engine/kernels.js"
@@ -148,7 +148,12 @@ export class TreeSolver {
     return { q: Float64Array.from(this.kernels.viewNumbers(q)), iterations, isMet: isMet > 0, curve };
   }
 
-  /** Errors before each iteration, of one goal in file units. @param {Problem} problem @param {Memory} trace @param {number} rows */
+  /**
+   * Errors before each iteration, of one goal in file units.
+   * @param {Problem} problem
+   * @param {Memory} trace
+   * @param {number} rows
+   */
   #readCurve({ goals, unit, nu }, trace, rows) {
     const single = goals.length === 1 && !goals[0].turns;
     const scale = single ? Math.abs(this.tree.packed.base_scale * unit) / goals[0].weight : 1;
@@ -164,7 +169,7 @@ export class TreeSolver {
   }
 
   /**
-   * Memory of a name with a shape; only more than it ever had is reserved anew.
+   * Memory of a name with a shape. Only more than it ever had is reserved anew.
    * @param {string} name
    * @param {Letter} type
    * @param {number[]} shape

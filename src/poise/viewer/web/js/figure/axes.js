@@ -1,4 +1,4 @@
-/** The axes of the joints: x, y and z of every shown joint, and the one axis that a hinge or slide moves about. */
+/** The axes of the joints. X, y and z of every shown joint, and the one axis that a hinge or slide moves about. */
 
 /**
  * @import { Figure } from "poise/figure/figure.js"
@@ -22,7 +22,7 @@ export class Axes {
   constructor(figure) {
     this.figure = figure;
     this.rows = figure.joints.map((_, row) => row).filter((row) => figure.joints[row].shown);
-    this.segments = this.rows.flatMap((row) => segmentsOf(figure, row));
+    this.segments = this.rows.flatMap((row) => makeSegments(figure, row));
     const room = () => new BufferAttribute(new Float32Array(6 * this.segments.length), 3).setUsage(DynamicDrawUsage);
     const geometry = new BufferGeometry().setAttribute("position", room()).setAttribute("color", room());
     this.lines = new LineSegments(geometry, new LineBasicMaterial({ vertexColors: true }));
@@ -59,7 +59,7 @@ export class Axes {
 }
 
 /** @param {Figure} figure @param {number} row */
-function segmentsOf(figure, row) {
+function makeSegments(figure, row) {
   const { bone, kind, axis } = figure.joints[row];
   const [least, most] = [LEAST * figure.size, MOST * figure.size];
   const length = Math.min(Math.max(SHARE * Math.hypot(...bone), least), most);

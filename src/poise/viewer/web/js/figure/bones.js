@@ -1,6 +1,6 @@
 /**
- * Bones as octahedra, robot links as capsules, joints as small balls, and to the other children thin lines, or more
- * capsules: one instanced mesh each for all characters of a view.
+ * Bones as octahedra, robot links as capsules, joints as small balls. Thin lines, or more capsules, go to the other
+ * children. Each is one instanced mesh for all characters of a view.
  */
 
 /**
@@ -33,7 +33,7 @@ const SMALLEST = 0.0022; // radius of a joint, of the figure's size
 
 /** @typedef {[parent: number, child: number, whole: boolean]} Link whole: from the head of the parent's bone */
 
-/** How one instance is made from a joint: its shape in the joint's frame, row by row 3 x 3, and where it starts. */
+/** How one instance is made from a joint. Its shape in the joint's frame, row by row 3 x 3, and where it starts. */
 class Instances {
   /**
    * @param {BufferGeometry} geometry
@@ -115,11 +115,11 @@ export class Bones {
         Object.assign(material, { transparent: true, opacity: 0.28, depthWrite: false });
       }
     }
-    const links = linksOf(figure);
+    const links = listLinks(figure);
     /** @param {Link} of */
     const solid = ([parent, child]) => figure.joints[parent].thick && figure.joints[child].parent === parent;
     this.instances = this._instances(figure, links.filter(solid));
-    this.struts = strutsOf(figure, links);
+    this.struts = listStruts(figure, links);
     this.links = links.filter((link) => !solid(link));
     this.lines = this._lines(ghost);
     this.characters = 0;
@@ -130,14 +130,14 @@ export class Bones {
   /** @param {Figure} figure @param {Link[]} struts to other children */
   _instances(figure, struts) {
     const rows = figure.joints.map((_, row) => row).filter((row) => figure.joints[row].shown);
-    const long = rows.filter((row) => lengthOf(figure.joints[row]) > 1e-6 * figure.size);
+    const long = rows.filter((row) => computeLength(figure.joints[row]) > 1e-6 * figure.size);
     const slim = long.filter((row) => !figure.joints[row].thick);
     const thick = long.filter((row) => figure.joints[row].thick);
     /** @param {number} row */
-    const bone = (row) => along(figure.joints[row].bone, widthOf(figure.joints[row], figure.size));
-    const rods = struts.map(([parent, child, whole]) => strutOf(figure, parent, child, whole));
-    const tails = thick.map((row) => ball(widthOf(figure.joints[row], figure.size), figure.joints[row].bone));
-    const heads = rows.map((row) => ball(ballOf(figure, row)));
+    const bone = (row) => along(figure.joints[row].bone, computeWidth(figure.joints[row], figure.size));
+    const rods = struts.map(([parent, child, whole]) => makeStrut(figure, parent, child, whole));
+    const tails = thick.map((row) => ball(computeWidth(figure.joints[row], figure.size), figure.joints[row].bone));
+    const heads = rows.map((row) => ball(computeBallRadius(figure, row)));
     const sphere = new SphereGeometry(1, 14, 10);
     return [
       new Instances(octahedron(), slim, slim.map(bone), this.material),
@@ -206,7 +206,7 @@ export class Bones {
     this.repaint();
   }
 
-  /** The matrix of the ball drawn at a joint; null where none is. @param {number} row @param {number} character */
+  /** The matrix of the ball drawn at a joint. Null where none is. @param {number} row @param {number} character */
   ballMatrix(row, character) {
     const { mesh, rows } = this.instances[this.instances.length - 1];
     const place = rows.indexOf(row);
@@ -235,35 +235,35 @@ export class Bones {
  * @param {number} size
  * @returns {number} file units
  */
-export function widthOf(joint, size) {
-  const length = lengthOf(joint);
+export function computeWidth(joint, size) {
+  const length = computeLength(joint);
   return joint.thick ? Math.min(LINK * length, THICKEST * size) : Math.min(SLIM * length, WIDEST * size);
 }
 
 /** @param {Joint} joint */
-function lengthOf(joint) {
+function computeLength(joint) {
   return Math.hypot(...joint.bone);
 }
 
 /**
- * Radius of the ball at a joint: of a link as thick as the thickest that meets there.
+ * Radius of the ball at a joint. Of a link as thick as the thickest that meets there.
  * @param {Figure} figure
  * @param {number} row
  */
-function ballOf(figure, row) {
+function computeBallRadius(figure, row) {
   const joint = figure.joints[row];
   const parent = joint.parent >= 0 ? figure.joints[joint.parent] : null;
-  const width = widthOf(joint, figure.size);
+  const width = computeWidth(joint, figure.size);
   if (joint.thick) return Math.max(width, 2 * SMALLEST * figure.size);
-  const own = width > 0 || !parent ? width : widthOf(parent, figure.size);
+  const own = width > 0 || !parent ? width : computeWidth(parent, figure.size);
   return Math.max(BALL * own, SMALLEST * figure.size);
 }
 
 /**
- * Parent and child that no bone joins, and whether the line starts at the parent's head (else at its tail).
+ * Parent and child without a bone between. The line starts at the parent's head, or at its tail.
  * @param {Figure} figure
  */
-function linksOf(figure) {
+function listLinks(figure) {
   /** @type {Link[]} */
   const found = [];
   figure.joints.forEach((joint, row) => {
@@ -271,40 +271,40 @@ function linksOf(figure) {
     while (parent >= 0 && !figure.joints[parent].shown) parent = figure.joints[parent].parent;
     if (!joint.shown || parent < 0) return;
     const bone = figure.joints[parent].bone;
-    const offset = parent === joint.parent ? offsetOf(joint, figure.linear[parent]) : [0, 0, 0];
+    const offset = parent === joint.parent ? computeOffset(joint, figure.linear[parent]) : [0, 0, 0];
     const fromTail = Math.hypot(...offset.map((value, k) => value - bone[k]));
     const direct = parent === joint.parent && joint.kind !== "slide";
     if (direct && Math.min(fromTail, Math.hypot(...offset)) < 1e-3 * figure.size) return;
-    found.push([parent, row, lengthOf(figure.joints[parent]) === 0 || Math.hypot(...offset) <= fromTail]);
+    found.push([parent, row, computeLength(figure.joints[parent]) === 0 || Math.hypot(...offset) <= fromTail]);
   });
   return found;
 }
 
 /**
- * What is drawn between joints that no bone joins, as something to be hit: thin lines, and capsules of robots.
+ * Shapes between joints without a bone, to be hit. They are thin lines, and capsules of robots.
  * @param {Figure} figure
  * @param {Link[]} links
  */
-function strutsOf(figure, links) {
+function listStruts(figure, links) {
   return links.map(([parent, child, whole]) => {
     const solid = figure.joints[parent].thick && figure.joints[child].parent === parent;
     const start = whole ? [0, 0, 0] : figure.joints[parent].bone;
-    const way = offsetOf(figure.joints[child], figure.linear[parent]).map((value, k) => value - start[k]);
+    const way = computeOffset(figure.joints[child], figure.linear[parent]).map((value, k) => value - start[k]);
     const width = solid ? Math.min(LINK * Math.hypot(...way), THICKEST * figure.size) : 0;
     return { parent, child, whole, width };
   });
 }
 
 /**
- * A capsule of a robot's link to a child that its bone does not lead to, and its end.
+ * A further capsule of a robot's link, and its end. It leads to another child than the bone.
  * @param {Figure} figure
  * @param {number} parent
  * @param {number} child
  * @param {boolean} whole
  */
-function strutOf(figure, parent, child, whole) {
+function makeStrut(figure, parent, child, whole) {
   const { bone } = figure.joints[parent];
-  const offset = offsetOf(figure.joints[child], figure.linear[parent]);
+  const offset = computeOffset(figure.joints[child], figure.linear[parent]);
   const start = whole ? [0, 0, 0] : bone;
   const way = offset.map((value, k) => value - start[k]);
   const width = Math.min(LINK * Math.hypot(...way), THICKEST * figure.size);
@@ -312,13 +312,13 @@ function strutOf(figure, parent, child, whole) {
 }
 
 /** Where a joint is at rest in the parent's unscaled frame. @param {Joint} joint @param {number[]|null} linear */
-function offsetOf(joint, linear) {
+function computeOffset(joint, linear) {
   const [x, y, z] = joint.A;
   return linear ? [0, 3, 6].map((r) => linear[r] * x + linear[r + 1] * y + linear[r + 2] * z) : [x, y, z];
 }
 
 /**
- * A shape that turns +y into the bone's direction, `width` across: 3 x 3 row by row, then its start.
+ * A shape that turns +y into the bone's direction, `width` across. 3 x 3 row by row, then its start.
  * @param {number[]} bone
  * @param {number} width
  */
@@ -339,7 +339,7 @@ function ball(radius, at = [0, 0, 0]) {
 }
 
 /**
- * Dark edges, so that pale bones stand out from pale skin; drawn from each corner's share of its triangle.
+ * Dark edges, so that pale bones stand out from pale skin. Drawn from each corner's share of its triangle.
  * @param {{vertexShader: string, fragmentShader: string}} shader
  */
 function drawEdges(shader) {
@@ -357,7 +357,7 @@ vec3 pixels = share / max(fwidth(share), vec3(1e-6));
 float inside = smoothstep(0.3, 1.4, min(pixels.x, min(pixels.y, pixels.z)));
 gl_FragColor.rgb *= mix(0.4, 1.0, inside);`;
 
-/** The bone of animation tools: four sides, widest at a tenth of its length; unit length along +y. */
+/** The bone of animation tools. Four sides, widest at a tenth of its length; unit length along +y. */
 function octahedron() {
   const ring = [
     [1, 0.12, 0],

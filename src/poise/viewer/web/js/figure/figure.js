@@ -1,5 +1,5 @@
 /**
- * Where the joints are: world matrices from a frame's numbers, for every character, in rig coordinates.
+ * Where the joints are. World matrices from a frame's numbers, for every character, in rig coordinates.
  * Plain arrays without three.js, filled anew each frame, so that a frame leaves nothing to collect.
  */
 
@@ -19,7 +19,7 @@ export class Figure {
     this.size = model.size > 0 ? model.size : 1;
     this.rows = new Map(model.joints.map((joint, row) => [joint.name, row]));
     this.linear = model.joints.map((joint) => joint.linear);
-    this.inverses = this.linear.map((linear) => (linear ? inverse3(linear) : null));
+    this.inverses = this.linear.map((linear) => (linear ? invertMatrix(linear) : null));
     this.characters = 0;
     this.ready = false;
     this.positions = this.turns = this.maps = new Float32Array(0);
@@ -89,13 +89,18 @@ export class Figure {
 
   /** A point given in a joint's unscaled frame. @param {number} row @param {number[]} p @param {number} [character] */
   place(row, p, character = 0) {
-    const [x, y, z] = this.turned(row, p, character);
+    const [x, y, z] = this.turnDirection(row, p, character);
     const at = this.position(row, character);
     return [at[0] + x, at[1] + y, at[2] + z];
   }
 
-  /** A direction given in a joint's unscaled frame. @param {number} row @param {number[]} d @param {number} [character] */
-  turned(row, d, character = 0) {
+  /**
+   * A direction given in a joint's unscaled frame.
+   * @param {number} row
+   * @param {number[]} d
+   * @param {number} [character]
+   */
+  turnDirection(row, d, character = 0) {
     const t = this.turns;
     const at = 9 * (character * this.count + row);
     return [0, 3, 6].map((r) => t[at + r] * d[0] + t[at + r + 1] * d[1] + t[at + r + 2] * d[2]);
@@ -103,7 +108,7 @@ export class Figure {
 }
 
 /**
- * The matrix of a quaternion, row by row; its length does not matter.
+ * The matrix of a quaternion, row by row. Its length does not matter.
  * @param {Numbers} out
  * @param {number} at
  * @param {number} w
@@ -142,7 +147,7 @@ export function multiplyInto(out, at, a, from, b) {
 }
 
 /**
- * Make the columns of a matrix orthogonal and of length one, right-handed (Gram-Schmidt).
+ * Make the columns of a matrix orthonormal and right-handed (Gram-Schmidt).
  * @param {Float32Array} m
  * @param {number} at
  */
@@ -172,8 +177,8 @@ function cross(a, b) {
   return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
 }
 
-/** The inverse of a 3 x 3 matrix; null where it has none (a joint scaled to nothing). @param {number[]} m */
-function inverse3(m) {
+/** The inverse of a 3 x 3 matrix. Null where it has none (a joint scaled to nothing). @param {number[]} m */
+function invertMatrix(m) {
   const [a, b, c] = [m.slice(0, 3), m.slice(3, 6), m.slice(6, 9)];
   const rows = [cross(b, c), cross(c, a), cross(a, b)];
   const determinant = a[0] * rows[0][0] + a[1] * rows[0][1] + a[2] * rows[0][2];

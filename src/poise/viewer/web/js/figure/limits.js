@@ -1,4 +1,7 @@
-/** Limits as arcs, cones and tracks about their joints, a faint face and its edge; amber where the joint is at an end. */
+/**
+ * Limits as arcs, cones and tracks about their joints. Each is a faint face with its edge, amber where the joint is at
+ * an end.
+ */
 
 /**
  * @import { Figure } from "poise/figure/figure.js"
@@ -99,7 +102,7 @@ export class Limits {
 }
 
 /**
- * Draw an outline, and faces in what is closed, from the middle on; their matrices are the caller's.
+ * Draw an outline, with faces in closed ones from the middle on. Their matrices are the caller's.
  * @param {Group} group
  * @param {number[][][]} polylines
  * @param {number[][][]} closed those with a face
@@ -108,8 +111,8 @@ export class Limits {
 export function drawOutline(group, polylines, closed, materials) {
   const edges = polylines.flatMap((points) => points.slice(1).flatMap((point, k) => [points[k], point]));
   const fans = closed.flatMap((points) => points.slice(1).flatMap((point, k) => [[0, 0, 0], points[k], point]));
-  const lines = new LineSegments(geometryOf(edges), materials.lines);
-  const faces = new Mesh(geometryOf(fans), materials.faces);
+  const lines = new LineSegments(makeGeometry(edges), materials.lines);
+  const faces = new Mesh(makeGeometry(fans), materials.faces);
   for (const drawn of [lines, faces]) {
     drawn.matrixAutoUpdate = false;
     drawn.frustumCulled = false;
@@ -124,7 +127,7 @@ const _turn = new Float64Array(9);
 const _own = new Float64Array(9);
 
 /**
- * The frame before a joint's own motion, as large as its limit is drawn.
+ * The frame before a joint's own motion. Its size is that of the limit.
  * @param {Matrix4} out
  * @param {Figure} figure
  * @param {number} row
@@ -136,13 +139,13 @@ function frameBefore(figure, row, out) {
   if (joint.parent >= 0) multiplyInto(_turn, 0, figure.turns, 9 * joint.parent, _own);
   else _turn.set(_own);
   const slide = joint.kind === "slide";
-  const at = slide ? standOf(figure, joint) : figure.position(row);
-  const t = slide ? _turn : _turn.map((value) => value * radiusOf(figure, joint));
+  const at = slide ? computeStand(figure, joint) : figure.position(row);
+  const t = slide ? _turn : _turn.map((value) => value * computeRadius(figure, joint));
   out.set(t[0], t[1], t[2], at[0], t[3], t[4], t[5], at[1], t[6], t[7], t[8], at[2], 0, 0, 0, 1);
 }
 
 /** Where a slide stands at zero. @param {Figure} figure @param {Joint} joint */
-function standOf(figure, joint) {
+function computeStand(figure, joint) {
   const [x, y, z] = joint.A;
   if (joint.parent < 0) return [x, y, z];
   const m = figure.maps.subarray(9 * joint.parent, 9 * joint.parent + 9);
@@ -151,7 +154,7 @@ function standOf(figure, joint) {
 }
 
 /** @param {Figure} figure @param {Joint} joint */
-function radiusOf(figure, joint) {
+function computeRadius(figure, joint) {
   const length = Math.hypot(...joint.bone);
   return length > SOME * figure.size ? Math.min(SHARE * length, MOST * figure.size) : MOST * figure.size;
 }
@@ -163,6 +166,6 @@ export function isLoop(points) {
 }
 
 /** @param {number[][]} points */
-export function geometryOf(points) {
+export function makeGeometry(points) {
   return new BufferGeometry().setAttribute("position", new Float32BufferAttribute(points.flat(), 3));
 }

@@ -1,4 +1,4 @@
-/** Closed loops: what ties two joints beside the tree, a small link between their points; amber where it is open. */
+/** Closed loops. What ties two joints beside the tree, a small link between their points; amber where it is open. */
 
 /**
  * @import { Figure } from "poise/figure/figure.js"

@@ -1,4 +1,4 @@
-/** The meshes of a file, read once for all views: each clones the objects, and shares geometries and textures. */
+/** The meshes of a file, read once for all views. Each clones the objects, and shares geometries and textures. */
 
 /** @import { GLTF } from "three/addons/loaders/GLTFLoader.js" */
 

@@ -1,5 +1,5 @@
 /**
- * The file's own meshes: a GLB drawn with its materials, once for each character. Nodes get their world matrices
+ * The file's own meshes. A GLB drawn with its materials, once for each character. Nodes get their world matrices
  * straight from a frame, whatever tree they hang in; three.js computes none of them.
  */
 
@@ -37,7 +37,7 @@ export class Skin {
    */
   constructor(figure, nodes) {
     this.figure = figure;
-    this.rowOf = new Map((nodes ?? []).flatMap((node, row) => (node === null ? [] : [[node, row]])));
+    this.findRow = new Map((nodes ?? []).flatMap((node, row) => (node === null ? [] : [[node, row]])));
     this.group = new Group();
     this.group.matrixAutoUpdate = false;
     /** @type {Copy[]} */
@@ -59,7 +59,7 @@ export class Skin {
     this.glb = glb;
     const gltf = await take(glb);
     const scene = gltf.scene ?? gltf.scenes[0];
-    this.plan = planOf(scene, gltf.parser.associations, this.rowOf);
+    this.plan = makePlan(scene, gltf.parser.associations, this.findRow);
     this.source = clone(scene);
     /** @type {Map<MeshMaterial, MeshMaterial>} */
     const own = new Map();
@@ -73,7 +73,7 @@ export class Skin {
     });
   }
 
-  /** Remember what a material was, so that its opacity can be taken back. @param {MeshMaterial} material */
+  /** Remember the state of a material. Its opacity can be taken back. @param {MeshMaterial} material */
   _adopt(material) {
     if (this.materials.has(material)) return;
     const { opacity, transparent, depthWrite } = material;
@@ -108,7 +108,7 @@ export class Skin {
 
   /** @param {Object3D} root */
   _add(root) {
-    const objects = listOf(root);
+    const objects = readList(root);
     for (const object of objects) {
       object.matrixAutoUpdate = false;
       object.matrixWorldAutoUpdate = false; // its world matrix is ours
@@ -125,7 +125,7 @@ export class Skin {
   _place({ objects }, character, scale) {
     this.plan.forEach(({ row, parent, local }, k) => {
       const { matrixWorld } = objects[k];
-      if (row >= 0) worldOf(this.figure, character * this.figure.count + row, scale, matrixWorld);
+      if (row >= 0) computeWorld(this.figure, character * this.figure.count + row, scale, matrixWorld);
       else if (parent >= 0) matrixWorld.multiplyMatrices(objects[parent].matrixWorld, local);
       else this._rootMatrix(character, scale, matrixWorld);
       objects[k].bindMatrixInverse?.copy(matrixWorld).invert(); // three.js does it when it draws: corners ask before
@@ -183,7 +183,7 @@ export class Skin {
 }
 
 /** All objects below, parents first: the same order in every clone. @param {Object3D} root */
-function listOf(root) {
+function readList(root) {
   /** @type {Node3D[]} */
   const found = [];
   root.traverse((object) => found.push(object));
@@ -191,26 +191,26 @@ function listOf(root) {
 }
 
 /**
- * For each object: the joint whose matrix it takes, or its parent and its matrix in it.
+ * For each object. The joint whose matrix it takes, or its parent and its matrix in it.
  * @param {Object3D} root
  * @param {Map<any, any>} associations
- * @param {Map<number, number>} rowOf
+ * @param {Map<number, number>} findRow
  */
-function planOf(root, associations, rowOf) {
-  const objects = listOf(root);
+function makePlan(root, associations, findRow) {
+  const objects = readList(root);
   const places = new Map(objects.map((object, k) => [object, k]));
   const taken = new Set(); // a mesh of one node and its first part may both name the node
   return objects.map((object) => {
     object.updateMatrix();
     const node = associations.get(object)?.nodes;
-    const row = node === undefined || taken.has(node) ? -1 : (rowOf.get(node) ?? -1);
+    const row = node === undefined || taken.has(node) ? -1 : (findRow.get(node) ?? -1);
     if (row >= 0) taken.add(node);
     return { row, parent: places.get(object.parent ?? root) ?? -1, local: new Matrix4().copy(object.matrix) };
   });
 }
 
 /**
- * Add the places of some of a mesh's corners; all of them would take long where there are many.
+ * Add the places of some of a mesh's corners. All of them would take long where there are many.
  * @param {Mesh} mesh
  * @param {number} size
  * @param {number[][]} found
@@ -231,7 +231,7 @@ function sample(mesh, size, found) {
  * @param {number} scale
  * @param {Matrix4} out
  */
-function worldOf({ maps, positions }, i, scale, out) {
+function computeWorld({ maps, positions }, i, scale, out) {
   const e = out.elements;
   for (let r = 0; r < 3; r++) {
     for (let k = 0; k < 3; k++) e[4 * k + r] = maps[9 * i + 3 * r + k] * scale;

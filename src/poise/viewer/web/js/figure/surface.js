@@ -1,5 +1,5 @@
 /**
- * The drawn meshes as something that a ray can hit: which joint they follow there, and how far away that is.
+ * The drawn meshes as something that a ray can hit. Which joint they follow there, and how far away that is.
  *
  * The corners of a skinned mesh are worked out once for each pose, when a ray first asks for them; rigid meshes are hit
  * in their own frame and need none.
@@ -68,21 +68,21 @@ export class Surface {
 
   /** @param {SkinnedMesh} mesh @param {Ray} ray */
   _hitSkinned(mesh, ray) {
-    const shape = shapeOf(mesh);
+    const shape = readShape(mesh);
     let posed = this._posed.get(mesh);
     if (!posed) {
-      posed = cornersOf(mesh, shape);
+      posed = listCorners(mesh, shape);
       this._posed.set(mesh, posed);
     }
     return ray.intersectsBox(posed.box) ? nearest(posed.corners, shape.index, ray) : null;
   }
 
   /**
-   * The joint with most of the weight where a mesh is hit, or the one that a rigid mesh hangs from.
+   * The joint with most of the weight where a mesh is hit. A rigid mesh has the one it hangs from.
    * @param {Found} found
    */
   _rowOf({ mesh, character, corners, shares }) {
-    const { bones, weights } = shapeOf(mesh);
+    const { bones, weights } = readShape(mesh);
     if (!(mesh instanceof SkinnedMesh)) return this.skin.owner(mesh, character);
     const sums = new Map();
     corners.forEach((corner, i) => {
@@ -96,9 +96,9 @@ export class Surface {
   }
 }
 
-/** In the mesh's own frame; how far along the ray it is stays the same there. @param {Mesh} mesh @param {Ray} ray */
+/** In the mesh's own frame. How far along the ray it is stays the same there. @param {Mesh} mesh @param {Ray} ray */
 function hitRigid(mesh, ray) {
-  const shape = shapeOf(mesh);
+  const shape = readShape(mesh);
   if (mesh.matrixWorld.determinant() === 0) return null; // shrunk to nothing
   const inverse = new Matrix4().copy(mesh.matrixWorld).invert();
   const own = new Ray().copy(ray).applyMatrix4(inverse);
@@ -108,7 +108,7 @@ function hitRigid(mesh, ray) {
 }
 
 /** @param {Mesh} mesh @returns {Shape} */
-function shapeOf(mesh) {
+function readShape(mesh) {
   let shape = shapes.get(mesh.geometry);
   if (shape) return shape;
   const { position, skinIndex, skinWeight } = mesh.geometry.attributes;
@@ -121,8 +121,8 @@ function shapeOf(mesh) {
   shape = {
     corners,
     index: mesh.geometry.index?.array ?? null,
-    bones: Uint16Array.from(skinned ? fourOf(skinIndex) : []),
-    weights: Float32Array.from(skinned ? fourOf(skinWeight) : []),
+    bones: Uint16Array.from(skinned ? readFour(skinIndex) : []),
+    weights: Float32Array.from(skinned ? readFour(skinWeight) : []),
     box: new Box3().setFromArray(corners),
   };
   shapes.set(mesh.geometry, shape);
@@ -133,7 +133,7 @@ function shapeOf(mesh) {
  * The numbers of an attribute of four, whatever way they are stored.
  * @param {BufferAttribute|InterleavedBufferAttribute} attribute
  */
-function fourOf(attribute) {
+function readFour(attribute) {
   const found = new Array(4 * attribute.count);
   for (let i = 0; i < attribute.count; i++) {
     found[4 * i] = attribute.getX(i);
@@ -145,11 +145,11 @@ function fourOf(attribute) {
 }
 
 /**
- * The corners of a skinned mesh in the scene, and the box around them.
+ * Corners of a skinned mesh in the scene, and their box.
  * @param {SkinnedMesh} mesh
  * @param {Shape} shape
  */
-function cornersOf(mesh, { corners: rest, bones, weights }) {
+function listCorners(mesh, { corners: rest, bones, weights }) {
   const { skeleton, bindMatrix } = mesh;
   const bind = new Matrix4();
   const maps = skeleton.bones.map((bone, k) => {
@@ -176,7 +176,7 @@ function cornersOf(mesh, { corners: rest, bones, weights }) {
 }
 
 /**
- * The first triangle along a ray, by Moeller and Trumbore; both sides count.
+ * The first triangle along a ray, by Moeller and Trumbore. Both sides count.
  * @param {ArrayLike<number>} p corners @param {ArrayLike<number>|null} index
  * @param {{origin: Vector3, direction: Vector3}} ray
  * @returns {Crossing|null} along in lengths of the direction

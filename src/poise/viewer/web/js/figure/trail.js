@@ -1,4 +1,4 @@
-/** The ways of the chains' tips: the last places of each, older ones fainter. */
+/** The ways of the chains' tips. The last places of each, older ones fainter. */
 
 /**
  * @import { Figure } from "poise/figure/figure.js"

@@ -1,4 +1,4 @@
-/** Files from the user's disk as the page gets them: dropped, or chosen in a dialogue of the browser. */
+/** Files from the user's disk as the page gets them. Dropped, or chosen in a dialogue of the browser. */
 
 /**
  * @typedef {{path: string, file: File}} Given a file by its path inside of what was dropped or chosen
@@ -12,7 +12,7 @@ const MOST = 5000; // files; the server takes no more
  * @param {DataTransfer} transfer
  * @returns {Promise<Given[]>}
  */
-export async function filesDropped(transfer) {
+export async function readDroppedFiles(transfer) {
   const items = [...transfer.items].filter(({ kind }) => kind === "file");
   const entries = items.map((item) => item.webkitGetAsEntry?.() ?? item.getAsFile());
   /** @type {Given[]} */
@@ -27,11 +27,11 @@ async function walk(entry, folder, found) {
   const path = folder + entry.name;
   if (entry instanceof File) found.push({ path, file: entry });
   else if (entry.isFile) found.push({ path, file: await new Promise((done, fail) => entry.file(done, fail)) });
-  else for (const each of await entriesOf(entry)) await walk(each, `${path}/`, found);
+  else for (const each of await listEntries(entry)) await walk(each, `${path}/`, found);
 }
 
 /** A browser gives the entries of a folder some at a time. @param {FileSystemDirectoryEntry} folder */
-async function entriesOf(folder) {
+async function listEntries(folder) {
   const reader = folder.createReader();
   const all = [];
   for (;;) {
@@ -42,7 +42,7 @@ async function entriesOf(folder) {
 }
 
 /** What was chosen in a dialogue. @param {Iterable<File>} list @returns {Given[]} */
-export function filesChosen(list) {
+export function listChosenFiles(list) {
   const given = [...list].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
   return given.filter(({ path }) => !path.split("/").some((part) => part.startsWith(".")));
 }
@@ -50,12 +50,12 @@ export function filesChosen(list) {
 const LEADERS = [".urdf", ".gltf", ".xml", ".mjcf"]; // they name other files, which are of kinds that can be opened too
 
 /** @param {string} path */
-export function suffixOf(path) {
+export function readSuffix(path) {
   return /\.[^./]*$/.exec(path)?.[0].toLowerCase() ?? "";
 }
 
 /**
- * Which files could be meant, the likely first: one where it is clear.
+ * Which files could be meant, the likely first. One where it is clear.
  *
  * @param {Given[]} given
  * @param {string[]} opens suffixes that are read
@@ -63,26 +63,26 @@ export function suffixOf(path) {
 export function candidates(given, opens) {
   /** @param {Given} given */
   const depth = ({ path }) => path.split("/").length;
-  const readable = given.filter(({ path }) => opens.includes(suffixOf(path)));
-  const leaders = readable.filter(({ path }) => LEADERS.includes(suffixOf(path)));
+  const readable = given.filter(({ path }) => opens.includes(readSuffix(path)));
+  const leaders = readable.filter(({ path }) => LEADERS.includes(readSuffix(path)));
   return leaders.length === 1 ? leaders : readable.sort((a, b) => depth(a) - depth(b) || a.path.localeCompare(b.path));
 }
 
 const ALONE = [".glb", ".vrm", ".bvh"];
 
 /**
- * What has to be sent: a file that names no others goes with its sidecar only where all would be too much.
+ * What has to be sent. A file that names no others goes with its sidecar only where all would be too much.
  * @param {Given[]} given
  * @param {Given} main
  * @param {number} most
  */
-export function needed(given, main, most) {
-  if (sizeOf(given) <= most || !ALONE.includes(suffixOf(main.path))) return given;
+export function findNeeded(given, main, most) {
+  if (sumSizes(given) <= most || !ALONE.includes(readSuffix(main.path))) return given;
   const sidecar = main.path.replace(/\.[^./]*$/, ".ik.toml");
   return given.filter((each) => each === main || each.path === sidecar);
 }
 
 /** @param {Given[]} given @returns {number} bytes */
-export function sizeOf(given) {
+export function sumSizes(given) {
   return given.reduce((sum, { file }) => sum + file.size, 0);
 }

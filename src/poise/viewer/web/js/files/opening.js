@@ -1,11 +1,11 @@
-/** Opening files of the user's own: a button, dropping them on the page, and their way to Poise. */
+/** Opening files of the user's own. A button, dropping them on the page, and their way to Poise. */
 
 /**
  * @import { Page } from "poise/commands/commands.js"
  * @import { Given } from "poise/files/dropped.js"
  */
 
-import { candidates, filesChosen, filesDropped, needed, sizeOf } from "poise/files/dropped.js";
+import { candidates, findNeeded, listChosenFiles, readDroppedFiles, sumSizes } from "poise/files/dropped.js";
 import { element, find } from "poise/widgets/element.js";
 import { entry, menu } from "poise/widgets/menu.js";
 
@@ -26,7 +26,7 @@ export function openMenu(page) {
   const pick = (attributes, testid) => {
     const input = element("input", { type: "file", hidden: true, "data-testid": testid, ...attributes });
     input.addEventListener("change", () => {
-      open(filesChosen(input.files ?? []));
+      open(listChosenFiles(input.files ?? []));
       input.value = ""; // the same file again is a change, too
     });
     return input;
@@ -69,7 +69,7 @@ function dropZone(open) {
     if (!event.dataTransfer || !holdsFiles(event)) return;
     event.preventDefault();
     sign.hidden = true;
-    open(filesDropped(event.dataTransfer).catch(refuseDrop));
+    open(readDroppedFiles(event.dataTransfer).catch(refuseDrop));
   });
 }
 
@@ -122,15 +122,15 @@ function ask(likely, take) {
 }
 
 /**
- * Send the files in pieces, one after the other, for as long as Poise wants them.
+ * Send the files in pieces, for as long as Poise wants them.
  * @param {Page} page
  * @param {Given[]} all
  * @param {Given} main
  */
 async function send(page, all, main) {
   const { store, connection } = page;
-  const given = needed(all, main, store.need("welcome").most_bytes);
-  const total = sizeOf(given);
+  const given = findNeeded(all, main, store.need("welcome").most_bytes);
+  const total = sumSizes(given);
   const id = (store.get("delivery") ?? 0) + 1;
   store.set("delivery", id);
   const wanted = new Promise((answered) => {

@@ -1,4 +1,4 @@
-/** Changes that no file has yet: the browser asks before the page is left with them. */
+/** Changes that no file has yet. The browser asks before the page is left with them. */
 
 /** @import { Store } from "poise/state/store.js" */
 

@@ -1,4 +1,4 @@
-/** The selected bone as something that the gizmo turns: rings at its joint, one about the axis of a hinge. */
+/** The selected bone as something that the gizmo turns. Rings at its joint, one about the axis of a hinge. */
 
 /**
  * @import { Figure } from "poise/figure/figure.js"
@@ -25,7 +25,7 @@ export class BoneTurn {
   }
 
   /**
-   * Give the gizmo to a joint; null, or a joint that does not turn, gives it back to the targets.
+   * Give the gizmo to a joint. Null, or a joint that does not turn, gives it back to the targets.
    * @param {string|null} name
    */
   give(name) {
@@ -52,7 +52,7 @@ export class BoneTurn {
     const { joint } = this;
     const { actor } = this.viewport;
     if (joint === null || !actor?.figure.ready || actor.figure.joints[this.row] !== joint) return;
-    const rotation = rotationOf(actor.figure, this.row);
+    const rotation = readRotation(actor.figure, this.row);
     if (this._axis) rotation.multiply(this._axis);
     actor.handles.own(
       {
@@ -89,17 +89,17 @@ export class BoneTurn {
  * @param {number} row
  * @returns {Quaternion}
  */
-function rotationOf(figure, row) {
+function readRotation(figure, row) {
   const [x, y, z] = [
     [1, 0, 0],
     [0, 1, 0],
     [0, 0, 1],
-  ].map((axis) => figure.turned(row, axis));
-  return quaternionOf(x, y, z);
+  ].map((axis) => figure.turnDirection(row, axis));
+  return computeQuaternion(x, y, z);
 }
 
 /** @param {number[]} x @param {number[]} y @param {number[]} z the columns of its matrix */
-function quaternionOf(x, y, z) {
+function computeQuaternion(x, y, z) {
   const basis = new Matrix4().makeBasis(
     new Vector3().fromArray(x),
     new Vector3().fromArray(y),

@@ -22,7 +22,7 @@ const NONE = new Handles(new Figure({ joints: [], places: [], size: 1 })); // be
 
 export class Gizmo {
   /**
-   * Make it before the camera's controls: both listen to the canvas, and this one has to come first.
+   * Make it before the camera's controls. Both listen to the canvas, and this one has to come first.
    * @param {Stage} stage
    * @param {(drag: Drag) => number} onDrag what is sent with it: its serial
    */
@@ -52,7 +52,7 @@ export class Gizmo {
     this.controls.addEventListener("mouseUp", () => this._end());
     this._cancel = () => this.controls.pointerUp(null); // a touch that the system takes over ends the drag
     stage.canvas.addEventListener("pointercancel", this._cancel);
-    this._watch = (/** @type {PointerEvent} */ event) => this._pointed(event);
+    this._watch = (/** @type {PointerEvent} */ event) => this._watchPointer(event);
     for (const name of POINTED) stage.canvas.addEventListener(name, this._watch);
   }
 
@@ -127,7 +127,7 @@ export class Gizmo {
     this.stage.invalidate();
   }
 
-  /** A point cannot be turned; a bone only turns, unless it is free, and a hinge only about its axis. */
+  /** A point cannot be turned. A bone only turns, unless it is free, and a hinge only about its axis. */
   _fit() {
     const { handle } = this;
     const single = handle?.single === true;
@@ -155,7 +155,7 @@ export class Gizmo {
   }
 
   /**
-   * Begin to drag what it has without arrows: along with the pointer, as far from the camera as it is.
+   * Begin to drag what it has without arrows. Along with the pointer, as far from the camera as it is.
    * @param {number} x pixels on the canvas
    * @param {number} y
    * @param {number[]} shift rig coordinates: what the pointer has lies this far from the handle
@@ -228,10 +228,10 @@ export class Gizmo {
   }
 
   /**
-   * A press that stays where it is does nothing; it may be a click on something behind the gizmo.
+   * A press that stays where it is does nothing. It may be a click on something behind the gizmo.
    * @param {PointerEvent} event
    */
-  _pointed(event) {
+  _watchPointer(event) {
     const at = [event.clientX, event.clientY];
     if (event.type === "pointerdown") [this._pressedAt, this._still] = [at, true];
     else if (far(this._pressedAt, at, event.pointerType)) this._still = false;
@@ -240,11 +240,11 @@ export class Gizmo {
   _move() {
     if (!this.dragging || this.active === null) return;
     if (this._still) this.handles.putBack(this.active);
-    else this.handles.moved(this.active);
+    else this.handles.keepMove(this.active);
     this._moved = !this._still; // sent once a drawing
   }
 
-  /** Tell of a move, at most once an animation frame; called before each drawing. */
+  /** Tell of a move, at most once an animation frame. Called before each drawing. */
   flush() {
     if (!this._moved) return;
     this._moved = false;

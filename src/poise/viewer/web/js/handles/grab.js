@@ -1,5 +1,5 @@
 /**
- * A press that begins on a mark or on the figure drags: that target, or the nearest effector of that limb, in the plane
+ * A press that begins on a mark or on the figure drags. That target, or the nearest effector of that limb, in the plane
  * that faces the camera. Whether a press is a drag shows when it moves; one that stays is a click (picking.js).
  */
 
@@ -9,9 +9,9 @@
  * @import { Viewport } from "poise/stage/viewport.js"
  */
 
-import { chainOf } from "poise/figure/limbs.js";
+import { findChain } from "poise/figure/limbs.js";
 import { partAt } from "poise/handles/part_at.js";
-import { far, reachOf } from "poise/handles/pointer.js";
+import { computeReach, far } from "poise/handles/pointer.js";
 
 /** @type {Record<string, number>} */
 const ON_MARK = { mouse: 9, pen: 10, touch: 14 }; // pixels from its middle: closer than that arrows of another give way
@@ -45,7 +45,7 @@ export class Grab {
   }
 
   /**
-   * What a press here would drag: a mark, or the target of the limb that is pressed on.
+   * What a press here would drag. A mark, or the target of the limb that is pressed on.
    * @param {number} x pixels on the canvas
    * @param {number} y
    * @param {string} type of the pointer
@@ -58,11 +58,11 @@ export class Grab {
       const part = partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse);
       if (part) return { key: null, shift: [0, 0, 0], part };
     }
-    const near = actor.handles.nearest((point) => this.viewport.view.project(point), x, y, reachOf(type));
+    const near = actor.handles.nearest((point) => this.viewport.view.project(point), x, y, computeReach(type));
     const mark = near && near.what !== "pin" ? { key: near.key, shift: [0, 0, 0], part: null } : null;
     if (near && mark && near.key !== gizmo.active && near.gap < (ON_MARK[type] ?? ON_MARK.mouse)) return mark;
     if (gizmo.covers(x, y)) return null;
-    return mark ?? (near ? null : this.limbOf(partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse)));
+    return mark ?? (near ? null : this.findLimb(partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse)));
   }
 
   /**
@@ -70,14 +70,14 @@ export class Grab {
    * @param {Part|null} part
    * @returns {Found|null}
    */
-  limbOf(part) {
+  findLimb(part) {
     const { actor, bone, state, told } = this.viewport;
     if (!actor || part === null || bone.joint !== null || !told.onDrag) return null;
     const { handles, figure } = actor;
     /** @param {Chain} chain */
     const usable = ({ id, kind }) => kind !== "pin" && handles.all.get(`target:${id}`)?.enabled;
     const chains = (state?.chains ?? []).filter(usable);
-    const chain = chainOf(figure, chains, part.row);
+    const chain = findChain(figure, chains, part.row);
     if (chain === null) return null;
     const [here, first] = [figure.places[part.character] ?? [0, 0, 0], figure.places[0]];
     return { key: `target:${chain.id}`, shift: here.map((value, k) => value - first[k]), part: null };

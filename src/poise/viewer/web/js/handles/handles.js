@@ -1,5 +1,5 @@
 /**
- * What the user can drag, as the document has it: targets and poles of chains, pins, and handles made in Python.
+ * What the user can drag, as the document has it. Targets and poles of chains, pins, and handles made in Python.
  * Each is an object in rig coordinates with a mark of constant size on the screen.
  */
 
@@ -10,7 +10,7 @@
  * @import { Palette } from "poise/stage/palette.js"
  */
 
-import { disposeMark, markOf } from "poise/handles/marks.js";
+import { disposeMark, makeMark } from "poise/handles/marks.js";
 import { Group, Matrix3, Matrix4, Object3D, Quaternion, Vector3 } from "three";
 
 const LARGEST = 1 / 300; // of the figure's size for a pixel: from afar marks get smaller
@@ -38,11 +38,11 @@ const _last = new Vector3();
  * @property {boolean} [moves] of a bone: it is moved, too
  * @property {(object: Object3D) => Dragged} [tells] what a drag tells, where it is no target, pole or handle
  *
- * @typedef {ReturnType<typeof frameOf>} JointFrame
+ * @typedef {ReturnType<typeof readFrame>} JointFrame
  *
  * @typedef {object} Drawn
  * @property {Object3D} object
- * @property {ReturnType<typeof markOf>} drawn
+ * @property {ReturnType<typeof makeMark>} drawn
  * @property {{position: Vector3, turn: Quaternion}} put where the document has it
  * @property {JointFrame|null} taken the frame of its joint when the drag began
  *
@@ -57,20 +57,20 @@ const _last = new Vector3();
  * @param {Vector3} up
  * @returns {Wanted[]}
  */
-export function wantedIn(state, up) {
+export function listWanted(state, up) {
   const shown = (state.chains ?? []).filter(({ id }) => state.scope !== "body" || id !== GAZE);
-  const chains = shown.flatMap((chain) => ofChain(chain, up, Boolean(state.terrain)));
-  return [...chains, ...(state.handles ?? []).map(ofProgram)];
+  const chains = shown.flatMap((chain) => listHandles(chain, up, Boolean(state.terrain)));
+  return [...chains, ...(state.handles ?? []).map(describeHandle)];
 }
 
 /** A handle made in Python. @param {State["handles"][0]} handle @returns {Wanted} */
-function ofProgram({ name, position, rotation }) {
-  const shared = { key: `handle:${name}`, id: name, position, rotation: turnOf(rotation), tip: null, enabled: true };
+function describeHandle({ name, position, rotation }) {
+  const shared = { key: `handle:${name}`, id: name, position, rotation: readTurn(rotation), tip: null, enabled: true };
   return { ...shared, what: "handle", mark: "handle" };
 }
 
 /** @param {Chain} chain @param {Vector3} up @param {boolean} terrain @returns {Wanted[]} */
-function ofChain(chain, up, terrain) {
+function listHandles(chain, up, terrain) {
   const shared = { id: chain.id, tip: chain.tip, enabled: chain.enabled !== false };
   const still = new Quaternion();
   if (chain.kind === "pin") {
@@ -91,7 +91,7 @@ function ofChain(chain, up, terrain) {
   if (chain.kind === "direction") {
     target.rotation = still.setFromUnitVectors(Y, new Vector3().fromArray(chain.direction).normalize());
   } else if (chain.kind === "place") {
-    target.rotation = turnOf(chain.rotation);
+    target.rotation = readTurn(chain.rotation);
   }
   if (!chain.pole) return [target];
   const pole = { ...shared, key: `pole:${chain.id}`, position: chain.pole, rotation: new Quaternion() };
@@ -104,7 +104,7 @@ function ofChain(chain, up, terrain) {
  * @param {number} row
  * @param {number} [character]
  */
-export function frameOf(figure, row, character = 0) {
+export function readFrame(figure, row, character = 0) {
   const at = 9 * (character * figure.count + row);
   const t = figure.turns.subarray(at, at + 9);
   const matrix = new Matrix4().set(t[0], t[1], t[2], 0, t[3], t[4], t[5], 0, t[6], t[7], t[8], 0, 0, 0, 0, 1);
@@ -116,7 +116,7 @@ export function frameOf(figure, row, character = 0) {
 }
 
 /** @param {number[]|null|undefined} wxyz */
-function turnOf(wxyz) {
+function readTurn(wxyz) {
   const [w, x, y, z] = wxyz ?? [1, 0, 0, 0];
   return new Quaternion(x, y, z, w).normalize();
 }
@@ -154,7 +154,7 @@ export class Handles {
     }
     if (!handle) {
       const put = { position: new Vector3(), turn: new Quaternion() };
-      handle = { ...one, object: new Object3D(), drawn: markOf(one.mark), put, taken: null };
+      handle = { ...one, object: new Object3D(), drawn: makeMark(one.mark), put, taken: null };
       handle.object.add(handle.drawn);
       this.group.add(handle.object);
       this.all.set(one.key, handle);
@@ -191,10 +191,10 @@ export class Handles {
     handle.put = { position: object.position.clone(), turn: object.quaternion.clone() };
   }
 
-  /** Where the joint is that a handle is relative to; null: the world. @param {{relative?: string|null}} of */
+  /** Where the joint is that a handle is relative to. Null: the world. @param {{relative?: string|null}} of */
   _frameOf({ relative }) {
     const row = relative ? this.figure.rows.get(relative) : undefined;
-    return row === undefined || !this.figure.ready ? null : frameOf(this.figure, row);
+    return row === undefined || !this.figure.ready ? null : readFrame(this.figure, row);
   }
 
   /** Relative handles go along with their joints: call after each frame. */
@@ -213,7 +213,7 @@ export class Handles {
   }
 
   /**
-   * Whether what the user has dragged stands against what the document says: echoes of older places come late.
+   * Whether what the user has dragged stands against what the document says. Echoes of older places come late.
    * @param {Handle} handle
    */
   _keeps(handle) {
@@ -227,7 +227,7 @@ export class Handles {
     return true;
   }
 
-  /** A place that was told of: it stands until the document has it. @param {string} key @param {number} serial */
+  /** A place that was told of. It stands until the document has it. @param {string} key @param {number} serial */
   hold(key, serial) {
     this._held.set(key, serial);
   }
@@ -246,18 +246,18 @@ export class Handles {
   move(key, { position, rotation }, serial) {
     const handle = this.all.get(key);
     if (!handle) return;
-    const told = { position: position ?? handle.position, rotation: rotation ? turnOf(rotation) : handle.rotation };
+    const told = { position: position ?? handle.position, rotation: rotation ? readTurn(rotation) : handle.rotation };
     if (handle.relative) this._put(Object.assign(handle, told));
     else this._put({ ...handle, ...told });
     this.hold(key, serial);
   }
 
   /**
-   * A hand has moved or turned a handle: one that is relative goes on with its joint from there. What the hand has left
+   * A hand has moved or turned a handle. One that is relative goes on with its joint from there. What the hand has left
    * as it was put has gone along with the joint, and stays as it is in the frame.
    * @param {string} key
    */
-  moved(key) {
+  keepMove(key) {
     const handle = this.all.get(key);
     if (handle?.relative && handle.taken) {
       const { object, taken, put } = handle;
@@ -272,7 +272,7 @@ export class Handles {
     this.land(key);
   }
 
-  /** What stays on the ground has the height that the document has found for it last. @param {string} key */
+  /** A target on the ground has the document's last height for it. @param {string} key */
   land(key) {
     const handle = this.all.get(key);
     if (!handle?.ground) return;
@@ -281,15 +281,15 @@ export class Handles {
     object.position.addScaledVector(this._up, height);
   }
 
-  /** Back to where it was taken: a press that has not moved moves nothing. @param {string} key */
+  /** Back to where it was taken. A press that has not moved moves nothing. @param {string} key */
   putBack(key) {
     const handle = this.all.get(key);
     if (handle) this._put(handle);
   }
 
   /**
-   * Keep the marks' size on the screen, that of targets in the world as far as they can be seen; call before each
-   * drawing.
+   * Keep the marks' size on the screen; call before each drawing. Targets in the world keep theirs as far as they can
+   * be seen.
    * @param {(point: number[]) => number[]} project
    */
   fitToScreen(project) {
@@ -318,7 +318,7 @@ export class Handles {
   }
 
   /**
-   * The handle whose mark is nearest to a point of the canvas; of several in one place the one that comes first.
+   * The handle whose mark is nearest to a point of the canvas. Of several in one place the one that comes first.
    * @param {(point: number[]) => number[]} project
    * @param {number} x pixels
    * @param {number} y

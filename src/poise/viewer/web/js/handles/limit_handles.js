@@ -1,4 +1,4 @@
-/** Handles on the drawn limit of the selected joint: the ends of a sector or track, the four sides of a cone. */
+/** Handles on the drawn limit of the selected joint. The ends of a sector or track, the four sides of a cone. */
 
 /**
  * @import { Joint, Limit, Phase, RangeLimit, SwingLimit } from "poise/protocol/messages.ts"
@@ -62,14 +62,14 @@ export class LimitHandles {
     this.update();
   }
 
-  /** The limit as the document has it now, drawn where the joint is. */
+  /** Draw the limit of the document where the joint is. */
   update() {
     const { actor, state, show } = this.viewport;
     const name = this.joint ?? "";
     const drawn = actor?.limits.shown.get(name);
     const limit = state?.limits[name];
     const able = actor && drawn && limit && show.limits && this.viewport.told.onDrag;
-    if (!this.taken) this.ends = able ? endsOf(actor.figure.joints[drawn.row], limit, state.outlines[name]) : [];
+    if (!this.taken) this.ends = able ? readEnds(actor.figure.joints[drawn.row], limit, state.outlines[name]) : [];
     this.points.visible = this.ends.length > 0;
     if (!this.points.visible) return;
     if (drawn) this.points.matrix.copy(drawn.lines.matrix);
@@ -150,7 +150,7 @@ export class LimitHandles {
   }
 
   /**
-   * The value whose place on the screen is nearest to the pointer; of a place behind and one in front the nearer value.
+   * The value whose place on the screen is nearest to the pointer. Of a place behind and one in front the nearer value.
    * @param {End} end
    * @param {number} x
    * @param {number} y
@@ -207,13 +207,13 @@ function words({ name, value, unit }) {
  * @param {number[][][]} outline
  * @returns {End[]} what of a limit can be dragged
  */
-function endsOf(joint, limit, outline) {
+function readEnds(joint, limit, outline) {
   if (!outline?.length) return [];
   if (limit.type === "range") {
     const axis = new Vector3().fromArray(limit.axis ?? joint.axis ?? []).normalize();
-    return joint.kind === "slide" ? trackEnds(axis, limit) : sectorEnds(axis, limit, outline[0]);
+    return joint.kind === "slide" ? trackEnds(axis, limit) : placeSectorEnds(axis, limit, outline[0]);
   }
-  return limit.type === "swing_twist" ? coneEnds(limit, outline[0]) : [];
+  return limit.type === "swing_twist" ? placeConeEnds(limit, outline[0]) : [];
 }
 
 /**
@@ -222,7 +222,7 @@ function endsOf(joint, limit, outline) {
  * @param {RangeLimit} limit
  * @param {number[][]} sector
  */
-function sectorEnds(axis, limit, sector) {
+function placeSectorEnds(axis, limit, sector) {
   const first = new Vector3().fromArray(sector[1]);
   /** @param {number} value */
   const at = (value) => first.clone().applyAxisAngle(axis, value - (limit.low ?? -FULL));
@@ -253,12 +253,12 @@ function pair(limit, at, { unit, span, least, most }) {
 }
 
 /**
- * The sides of a cone, where its rim crosses the two swing axes.
+ * The sides of a cone. Its rim crosses the two swing axes there.
  * @param {SwingLimit} limit
  * @param {number[][]} rim
  * @returns {End[]}
  */
-function coneEnds(limit, rim) {
+function placeConeEnds(limit, rim) {
   const [a, b] = limit.swing_axes.map((axis) => new Vector3().fromArray(axis));
   const bone = new Vector3()
     .fromArray(rim[0])

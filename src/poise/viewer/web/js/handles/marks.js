@@ -58,7 +58,7 @@ function rod(radius, length, axis) {
  * @param {MarkKind} kind
  * @returns {Group & {material: MeshLambertMaterial}}
  */
-export function markOf(kind) {
+export function makeMark(kind) {
   const material = new MeshLambertMaterial({ emissive: 0x000000, flatShading: kind !== "pin" });
   const group = Object.assign(new Group(), { material });
   for (const geometry of (PARTS[kind] ?? PARTS.position)()) {
@@ -68,7 +68,7 @@ export function markOf(kind) {
   return group;
 }
 
-/** @param {ReturnType<typeof markOf>} mark */
+/** @param {ReturnType<typeof makeMark>} mark */
 export function disposeMark(mark) {
   mark.removeFromParent();
   mark.material.dispose();

@@ -1,4 +1,4 @@
-/** Which part of the figure is under a point of the canvas: a bone, or the skin and the joint that it follows there. */
+/** Which part of the figure is under a point of the canvas. A bone, or the skin and the joint that it follows there. */
 
 /**
  * @import { Bones } from "poise/figure/bones.js"
@@ -8,7 +8,7 @@
  * @import { Viewport } from "poise/stage/viewport.js"
  */
 
-import { widthOf } from "poise/figure/bones.js";
+import { computeWidth } from "poise/figure/bones.js";
 
 const BESIDE = 7; // pixels beside a bone that still hit it, where no skin is hit
 const ON = 1; // pixels beside it, where skin is seen there
@@ -36,21 +36,21 @@ export function partAt({ actor, view, show }, x, y, around = 0) {
   view.refresh();
   /** @param {number[]} point */
   const screen = (point) => view.project(point);
-  const bone = show.bones ? boneAt(actor.bones, screen, x, y) : null;
-  const skin = skinAt(actor, view, x, y, around);
+  const bone = show.bones ? findBone(actor.bones, screen, x, y) : null;
+  const skin = findSkin(actor, view, x, y, around);
   if (bone === null || skin === null) return bone ?? skin;
   const over = show.through || show.skinOpacity < 1;
   return over || (bone.beside <= ON && bone.ahead < skin.ahead) ? bone : skin;
 }
 
 /**
- * The bone that is nearest on the screen, so that thin bones are as easy to hit as thick ones.
+ * The nearest bone on the screen. Thin bones are as easy to hit as thick ones.
  * @param {Bones} bones
  * @param {(point: number[]) => number[]} screen
  * @param {number} x
  * @param {number} y
  */
-function boneAt({ figure, struts }, screen, x, y) {
+function findBone({ figure, struts }, screen, x, y) {
   let best = /** @type {(Seen & {beside: number, score: number})|null} */ (null);
   /**
    * @param {number} row
@@ -62,7 +62,7 @@ function boneAt({ figure, struts }, screen, x, y) {
   const meet = (row, character, from, to, width) => {
     const [head, tail] = [screen(from), screen(to)];
     if (head[2] <= 0 || tail[2] <= 0) return; // behind the camera
-    const { gap, share } = gapTo(x, y, head, tail);
+    const { gap, share } = measureGap(x, y, head, tail);
     const beside = Math.max(gap - width * head[3], 0);
     if (beside > BESIDE) return;
     const ahead = head[2] + share * (tail[2] - head[2]);
@@ -72,7 +72,7 @@ function boneAt({ figure, struts }, screen, x, y) {
   };
   for (let c = 0; c < figure.characters; c++) {
     figure.joints.forEach((joint, row) => {
-      if (joint.shown) meet(row, c, figure.position(row, c), figure.tail(row, c), widthOf(joint, figure.size));
+      if (joint.shown) meet(row, c, figure.position(row, c), figure.tail(row, c), computeWidth(joint, figure.size));
     });
     for (const { parent, child, whole, width } of struts) {
       meet(parent, c, whole ? figure.position(parent, c) : figure.tail(parent, c), figure.position(child, c), width);
@@ -82,14 +82,14 @@ function boneAt({ figure, struts }, screen, x, y) {
 }
 
 /**
- * The skin at a point, or where a point around it meets the skin.
+ * The skin at a point, or at one around it.
  * @param {Actor} actor
  * @param {Camera} view
  * @param {number} x
  * @param {number} y
  * @param {number} around
  */
-function skinAt({ figure, skin, surface }, view, x, y, around) {
+function findSkin({ figure, skin, surface }, view, x, y, around) {
   if (!skin.group.visible || !skin.hasMeshes) return null;
   let hit = surface.hit(view.ray(x, y));
   for (let k = 0; around > 0 && hit === null && k < RING; k++) {
@@ -98,28 +98,28 @@ function skinAt({ figure, skin, surface }, view, x, y, around) {
   }
   if (hit === null || hit.row < 0) return null;
   const point = hit.point.multiplyScalar(figure.size).toArray();
-  return { row: shownRow(figure, hit.row), character: hit.character, point, ahead: view.project(point)[2] };
+  return { row: findShownRow(figure, hit.row), character: hit.character, point, ahead: view.project(point)[2] };
 }
 
 /**
- * The nearest joint upwards that is a bone; where none is, the joint itself.
+ * The nearest joint upwards that is a bone. Where none is, the joint itself.
  * @param {number} row
  * @param {Figure} figure
  */
-function shownRow(figure, row) {
+function findShownRow(figure, row) {
   let up = row;
   while (up >= 0 && !figure.joints[up].shown) up = figure.joints[up].parent;
   return up >= 0 ? up : row;
 }
 
 /**
- * Distance of a point from a line on the screen, and where along it.
+ * Distance of a point from a line on the screen. The second number is where along it.
  * @param {number} x
  * @param {number} y
  * @param {number[]} head
  * @param {number[]} tail
  */
-function gapTo(x, y, head, tail) {
+function measureGap(x, y, head, tail) {
   const [across, down] = [tail[0] - head[0], tail[1] - head[1]];
   const squared = across * across + down * down;
   const along = squared > 0 ? ((x - head[0]) * across + (y - head[1]) * down) / squared : 0;

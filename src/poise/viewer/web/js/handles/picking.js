@@ -1,9 +1,9 @@
-/** What a click and a hovering pointer do: the mark or joint under them, and its name beside it. */
+/** What a click and a hovering pointer do. The mark or joint under them, and its name beside it. */
 
 /** @import { Viewport } from "poise/stage/viewport.js" */
 
 import { partAt } from "poise/handles/part_at.js";
-import { Pointer, reachOf } from "poise/handles/pointer.js";
+import { computeReach, Pointer } from "poise/handles/pointer.js";
 
 const PINNED = /^(left|right)(Hand|Foot)$/; // roles that a click pins
 /** @type {Record<string, number>} */
@@ -37,7 +37,7 @@ export class Picking {
   }
 
   /**
-   * A part of a whole body is selected; a hand or foot is pinned, or let go.
+   * A part of a whole body is selected. A hand or foot is pinned, or let go.
    * @param {number} x
    * @param {number} y
    * @param {string} type
@@ -55,7 +55,7 @@ export class Picking {
   }
 
   /**
-   * A handle under the pointer gets the gizmo, also one that the gizmo lies over; a pin, a bone or the skin selects its
+   * A handle under the pointer gets the gizmo. One below the gizmo does, too; a pin, a bone or the skin selects its
    * joint, and empty space unselects.
    * @param {number} x
    * @param {number} y
@@ -76,7 +76,7 @@ export class Picking {
   _handleAt(x, y, type, except = null) {
     const { actor, view } = this.viewport;
     view.refresh();
-    const near = actor?.handles.nearest((point) => view.project(point), x, y, reachOf(type), except);
+    const near = actor?.handles.nearest((point) => view.project(point), x, y, computeReach(type), except);
     return near ? actor?.handles.all.get(near.key) : undefined;
   }
 
@@ -89,7 +89,7 @@ export class Picking {
     const part = pulled ?? (handle || gizmo.hovered ? null : partAt(this.viewport, x, y));
     const row = part?.row ?? -1;
     const text = handle ? `${handle.id}: ${handle.what}` : (actor.figure.joints[row]?.name ?? null);
-    const held = pulled ?? (handle ? grab.under(x, y, "mouse") : grab.limbOf(part));
+    const held = pulled ?? (handle ? grab.under(x, y, "mouse") : grab.findLimb(part));
     this._point(row, text, x, y, text === null ? "" : held ? "grab" : "pointer");
   }
 

@@ -1,4 +1,4 @@
-/** What the pointer does besides orbiting and dragging gizmos: clicks, double clicks, and what it hovers over. */
+/** What the pointer does besides orbiting and dragging gizmos. Clicks, double clicks, and what it hovers over. */
 
 /** @type {Record<string, number>} */
 const STILL = { mouse: 4, pen: 6, touch: 10 }; // pixels: farther is a drag, not a click; no hand is quite still
@@ -63,7 +63,7 @@ export class Pointer {
     if (event.buttons === 0 && event.pointerType !== "touch") this._waiting(event);
   }
 
-  /** Hovering is looked up once an animation frame, however often the mouse reports. @param {PointerEvent} event */
+  /** Hovering is looked up once a picture, however often the mouse reports. @param {PointerEvent} event */
   _waiting(event) {
     this._hover ||= requestAnimationFrame(() => {
       this._hover = 0;
@@ -112,6 +112,6 @@ export function far(a, b, type) {
 }
 
 /** How far beside a mark a pointer still hits it [pixels]. @param {string} type of the pointer */
-export function reachOf(type) {
+export function computeReach(type) {
   return REACH[type] ?? REACH.mouse;
 }

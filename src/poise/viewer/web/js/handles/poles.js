@@ -1,4 +1,4 @@
-/** Dashed lines from the pole handles to the joints they pull: the middle ones of their chains. */
+/** Dashed lines from the pole handles to the joints they pull. The middle ones of their chains. */
 
 /**
  * @import { Figure } from "poise/figure/figure.js"
@@ -29,7 +29,7 @@ export class Poles {
   set(chains) {
     this._clear();
     for (const chain of chains.filter(({ pole, enabled }) => pole && enabled)) {
-      const row = middleOf(this.figure, chain.joints);
+      const row = findMiddle(this.figure, chain.joints);
       if (row === undefined) continue;
       const points = new BufferAttribute(new Float32Array(6), 3);
       const line = new Line(new BufferGeometry().setAttribute("position", points), this.material);
@@ -39,7 +39,7 @@ export class Poles {
     }
   }
 
-  /** Bring the lines to where joints and handles are now; called before each drawing. */
+  /** Bring the lines to where joints and handles are now. Called before each drawing. */
   update() {
     for (const { row, key, line } of this.lines) {
       const handle = this.handles.all.get(key);
@@ -68,11 +68,11 @@ export class Poles {
 }
 
 /**
- * The joint that a pole pulls: the one in the middle of those that move.
+ * The joint that a pole pulls. The one in the middle of those that move.
  * @param {Figure} figure
  * @param {string[]} names
  */
-function middleOf(figure, names) {
+function findMiddle(figure, names) {
   const rows = names.slice(0, -1).flatMap((name) => figure.rows.get(name) ?? []);
   const moving = rows.filter((row) => figure.joints[row].kind !== "fixed");
   return moving[Math.floor(moving.length / 2)];

@@ -1,5 +1,5 @@
 /**
- * A part of the figure that is pulled: the point that was pressed follows the pointer, in the plane that faces the
+ * A part of the figure that is pulled. The point that was pressed follows the pointer, in the plane that faces the
  * camera. With Shift the part turns instead, about its own place.
  */
 
@@ -10,7 +10,7 @@
  * @import { Viewport } from "poise/stage/viewport.js"
  */
 
-import { frameOf } from "poise/handles/handles.js";
+import { readFrame } from "poise/handles/handles.js";
 import { Quaternion, Vector3 } from "three";
 
 const TURN = 0.01; // [rad] of a turn for a pixel
@@ -37,7 +37,7 @@ export class Pull {
     this._last = [0, 0]; // pixels: where the pointer is
   }
 
-  /** Whether any part can be pulled: not while bones are turned or a program shows the poses. */
+  /** Whether any part can be pulled. Not while bones are turned or a program shows the poses. */
   get ready() {
     const { bone, state, told } = this.viewport;
     return state?.scope === "body" && !state.driven && bone.joint === null && told.onDrag !== undefined;
@@ -55,7 +55,7 @@ export class Pull {
     const { figure } = actor;
     const row = figure.joints[part.row].part;
     if (!state.free_root && isFixed(figure, row)) return; // the base of a robot stays, and so does the camera
-    const { origin, turn, map } = frameOf(figure, row, part.character);
+    const { origin, turn, map } = readFrame(figure, row, part.character);
     const offset = new Vector3().fromArray(part.point).sub(origin).applyMatrix3(map.clone().invert());
     const [here, first] = [figure.places[part.character] ?? [0, 0, 0], figure.places[0]];
     view.refresh();
@@ -88,20 +88,23 @@ export class Pull {
 
   /** @param {Held} held @param {Phase} phase */
   _tell(held, phase) {
-    const now = held.turns ? this._turned(held) : this._moved(held);
+    const now = held.turns ? this._computeTurn(held) : this._computeMove(held);
     this.viewport.told.onDrag?.({ what: "pull", joint: held.joint, ...now, phase });
   }
 
   /** @param {Held} held */
-  _moved({ offset, ahead, shift }) {
+  _computeMove({ offset, ahead, shift }) {
     const { view } = this.viewport;
     view.refresh();
     const at = view.pointAt(this._last[0], this._last[1], ahead);
     return { offset, position: at.map((value, k) => value - shift[k]) };
   }
 
-  /** Turned about the picture's axes: to the side about the one upwards, up and down about the other. @param {Held} held */
-  _turned({ from, turn, place, shift }) {
+  /**
+   * Turned about the picture's axes. To the side about the one upwards, up and down about the other.
+   * @param {Held} held
+   */
+  _computeTurn({ from, turn, place, shift }) {
     const { camera } = this.viewport;
     const across = new Vector3().setFromMatrixColumn(camera.matrixWorld, 0);
     const upwards = new Vector3().setFromMatrixColumn(camera.matrixWorld, 1);

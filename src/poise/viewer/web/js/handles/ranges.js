@@ -1,4 +1,4 @@
-/** Ranges about targets: a box of the places that count, and arcs and cones of the turns, as limits are drawn. */
+/** Ranges about targets. A box of the places that count, and arcs and cones of the turns, as limits are drawn. */
 
 /**
  * @import { Figure } from "poise/figure/figure.js"
@@ -7,8 +7,8 @@
  * @import { Palette } from "poise/stage/palette.js"
  */
 
-import { drawOutline, geometryOf, isLoop } from "poise/figure/limits.js";
-import { frameOf } from "poise/handles/handles.js";
+import { drawOutline, isLoop, makeGeometry } from "poise/figure/limits.js";
+import { readFrame } from "poise/handles/handles.js";
 import { DoubleSide, Group, LineBasicMaterial, LineSegments, Matrix4, Mesh, MeshBasicMaterial, Vector3 } from "three";
 
 const TURN = 0.065; // radius of arcs and cones, of the figure's size
@@ -67,15 +67,15 @@ export class Ranges {
   _draw(range) {
     const exact = range.box.every(([low, high]) => low === 0 && high === 0);
     const endless = range.box.flat().includes(null);
-    const box = exact ? null : this._drawBox(cornersOf(range.box, this.figure.size), endless ? this.faint : this);
+    const box = exact ? null : this._drawBox(listCorners(range.box, this.figure.size), endless ? this.faint : this);
     const { turns } = range;
     return { box, turns: turns.length ? drawOutline(this.group, turns, turns.filter(isLoop), this) : null };
   }
 
   /** @param {number[][]} corners @param {{lines: LineBasicMaterial, faces: MeshBasicMaterial}} materials */
   _drawBox(corners, materials) {
-    const lines = new LineSegments(geometryOf(EDGES.map((i) => corners[i])), materials.lines);
-    const faces = new Mesh(geometryOf(FACES.map((i) => corners[i])), materials.faces);
+    const lines = new LineSegments(makeGeometry(EDGES.map((i) => corners[i])), materials.lines);
+    const faces = new Mesh(makeGeometry(FACES.map((i) => corners[i])), materials.faces);
     for (const drawn of [lines, faces]) {
       drawn.matrixAutoUpdate = false;
       drawn.frustumCulled = false;
@@ -86,7 +86,7 @@ export class Ranges {
     return { lines, faces };
   }
 
-  /** Bring the drawings to where targets and joints are now; call before each drawing. */
+  /** Bring the drawings to where targets and joints are now. Call before each drawing. */
   update() {
     if (!this.figure.ready) return;
     for (const { chain, box, turns } of this.shown.values()) {
@@ -112,17 +112,18 @@ export class Ranges {
   }
 
   /**
-   * The axes of a box, in the units of the joint that it is relative to: the target's, the world's, or the tip's.
+   * The axes of a box: the target's, the world's, or the tip's. They are in the units of the joint that it is relative
+   * to.
    * @param {Chain} chain
    * @param {Handle} handle
    */
   _boxMatrix(chain, { object }) {
     const { figure } = this;
     const [reference, tip] = [chain.relative_to ?? "", chain.tip].map((name) => figure.rows.get(name));
-    const frame = reference === undefined ? null : frameOf(figure, reference);
+    const frame = reference === undefined ? null : readFrame(figure, reference);
     const matrix = new Matrix4();
     if (chain.range?.axes === "joint" && tip !== undefined) {
-      matrix.makeRotationFromQuaternion(frameOf(figure, tip).turn);
+      matrix.makeRotationFromQuaternion(readFrame(figure, tip).turn);
     } else if (chain.kind === "place") matrix.makeRotationFromQuaternion(object.quaternion);
     else if (frame) matrix.makeRotationFromQuaternion(frame.turn);
     if (frame) {
@@ -152,8 +153,12 @@ export class Ranges {
   }
 }
 
-/** The eight corners: bit k of the number is the high end of axis k. @param {(number|null)[][]} box @param {number} size */
-function cornersOf(box, size) {
+/**
+ * The eight corners. Bit k of the number is the high end of axis k.
+ * @param {(number|null)[][]} box
+ * @param {number} size
+ */
+function listCorners(box, size) {
   const ends = box.map(([low, high]) => {
     const [from, to] = [low ?? -FAR * size, high ?? FAR * size];
     const more = Math.max(THIN * size - (to - from) / 2, 0);

@@ -1,5 +1,5 @@
 /**
- * A view by keys alone: choose a part, move and turn it, look around. What is moved is the chosen part of a whole body,
+ * A view by keys alone. Choose a part, move and turn it, look around. What is moved is the chosen part of a whole body,
  * or what the gizmo has. Presses that follow each other are one drag, so they are one step of undo.
  */
 
@@ -10,9 +10,9 @@
  * @import { Viewport } from "poise/stage/viewport.js"
  */
 
-import { written } from "poise/commands/shortcuts.js";
+import { writeKeys } from "poise/commands/shortcuts.js";
 import { STAGE_KEYS } from "poise/commands/stage_keys.js";
-import { frameOf } from "poise/handles/handles.js";
+import { readFrame } from "poise/handles/handles.js";
 import { Quaternion, Vector3 } from "three";
 
 const STEP = 0.01; // figure sizes
@@ -38,7 +38,7 @@ export class StageKeys {
     /** @type {Map<string, StageKey>} */
     const table = new Map();
     for (const each of STAGE_KEYS) for (const keys of each.keys.split(" or ")) table.set(keys, each);
-    container.addEventListener("keydown", (event) => this._press(event, table.get(written(event))), { signal });
+    container.addEventListener("keydown", (event) => this._press(event, table.get(writeKeys(event))), { signal });
     container.addEventListener("blur", () => this.rest(), { signal });
   }
 
@@ -93,7 +93,7 @@ export class StageKeys {
     const joint = figure.joints[row].name;
     if (this.held && (this.held.joint !== joint || (this.held.rotation !== null) !== (turn !== null))) this.rest();
     const phase = this.held ? "move" : "start";
-    const frame = frameOf(figure, row);
+    const frame = readFrame(figure, row);
     this.held ??= { joint, position: frame.origin.toArray(), rotation: turn && frame.turn };
     if (turn) this.held.rotation?.premultiply(turn);
     else this.held.position = this.held.position.map((value, k) => value + step.getComponent(k));
@@ -106,7 +106,7 @@ export class StageKeys {
     this.viewport.told.onDrag?.({ what: "pull", joint, position, ...turned, phase });
   }
 
-  /** No key was pressed for a while: what was moved is let go. */
+  /** No key was pressed for a while. What was moved is let go. */
   rest() {
     clearTimeout(this.timer);
     if (this.held) this._tell(this.held, "end");

@@ -1,8 +1,8 @@
-/** What changes is said to screen readers, once it rests: a sentence a drag, not twelve a second. */
+/** What changes is said to screen readers, once it rests. A sentence a drag, not twelve a second. */
 
 /** @import { Store } from "poise/state/store.js" */
 
-import { spoken } from "poise/texts/spoken.js";
+import { speak } from "poise/texts/spoken.js";
 import { element } from "poise/widgets/element.js";
 
 const REST = 700; // [ms] without another change
@@ -33,7 +33,7 @@ export function announcer(store) {
     chosen = name;
   });
   store.on("answer", ({ views }) => {
-    const sentence = spoken(views[0]?.sentence ?? "", store.get("model")?.message.size ?? 1);
+    const sentence = speak(views[0]?.sentence ?? "", store.get("model")?.message.size ?? 1);
     if (sentence !== last) later("answer", sentence);
     last = sentence;
   });

@@ -1,4 +1,4 @@
-/** A solve that takes long: what goes on, under the answer that it will replace, and a button that gives it up. */
+/** A solve that takes long. What goes on, under the answer that it will replace, and a button that gives it up. */
 
 /** @import { Store } from "poise/state/store.js" */
 
@@ -9,7 +9,7 @@ import { element } from "poise/widgets/element.js";
  * @param {() => void} cancel
  * @returns {{whole: HTMLElement, forget: () => void}} forget: to be told no more
  */
-export function busySign(store, cancel) {
+export function makeBusySign(store, cancel) {
   const text = element("span", {});
   const bar = element("progress", { "aria-label": "Solving" });
   const give = {

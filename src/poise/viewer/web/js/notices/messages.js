@@ -1,4 +1,4 @@
-/** What Poise has to say: a strip of errors and notes that goes away by itself, and the busy indicator. */
+/** What Poise has to say. A strip of errors and notes that goes away by itself, and the busy indicator. */
 
 /** @import { Store } from "poise/state/store.js" */
 
@@ -40,12 +40,12 @@ export class Messages {
 }
 
 /**
- * What is being worked on, with the share done where it is known.
+ * The work in progress, with its share where that is known.
  *
  * @param {Store} store
  * @returns {HTMLElement}
  */
-export function busyIndicator(store) {
+export function makeBusyIndicator(store) {
   const text = element("span", { class: "busy-text" });
   const bar = element("progress", { max: 1, "aria-label": "Progress" });
   const whole = element("div", { class: "busy", role: "status", "data-testid": "busy", hidden: true }, bar, text);

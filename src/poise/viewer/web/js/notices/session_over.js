@@ -1,4 +1,4 @@
-/** What covers the page when it has no connection, and how to go on. */
+/** The cover of a page without a connection. It says how to go on. */
 
 /**
  * @import { Connection } from "poise/protocol/socket.js"
@@ -46,7 +46,7 @@ const PATIENCE = 400; // [ms] a break shorter than this is not worth a word
  * @param {Connection} connection
  * @returns {HTMLElement}
  */
-export function sessionOver(store, connection) {
+export function makeSessionOver(store, connection) {
   const title = element("h1");
   const text = element("p");
   const again = button("reconnect", "Try now", () => connection.open());

@@ -1,4 +1,4 @@
-/** The value of the selected hinge or slide on a slider, between the ends of its limit. */
+/** A slider for the selected hinge or slide. It goes between the ends of the limit. */
 
 /**
  * @import { Page } from "poise/commands/commands.js"
@@ -6,7 +6,7 @@
  * @import { Store } from "poise/state/store.js"
  */
 
-import { keyed } from "poise/timeline/keying.js";
+import { describeKey } from "poise/timeline/keying.js";
 import { element } from "poise/widgets/element.js";
 import { line } from "poise/widgets/fields.js";
 
@@ -16,7 +16,7 @@ const HALF = Math.PI;
  * @param {Page} page
  * @returns {HTMLElement}
  */
-export function boneSlider(page) {
+export function makeBoneSlider(page) {
   const { store } = page;
   let held = false;
   let sent = 0; // serial of the newest value; answers to what was before are too late
@@ -25,7 +25,7 @@ export function boneSlider(page) {
   /** @param {boolean} last */
   const send = (last) => {
     const joint = store.get("selected");
-    const action = { joint, value: Number(slider.value), ...keyed(page, "turn", phase) };
+    const action = { joint, value: Number(slider.value), ...describeKey(page, "turn", phase) };
     sent = page.drags.drag({ do: "turn", ...action, phase: last ? "end" : phase });
     phase = last ? "start" : "move";
   };
@@ -45,32 +45,32 @@ export function boneSlider(page) {
   });
   const whole = line("Value", slider, "Turn or push the joint, as far as its limit lets it");
   store.on(["selected", "model", "state", "answer"], () => {
-    const { joint, limit } = chosen(store);
-    const ends = endsOf(joint, limit, store.get("model")?.message.size ?? 1);
+    const { joint, limit } = findChosen(store);
+    const ends = readEnds(joint, limit, store.get("model")?.message.size ?? 1);
     whole.hidden = ends === null || store.get("state")?.driven === true;
     if (joint === null || ends === null || held) return;
     [slider.min, slider.max] = ends.map(String);
     const { selected, serial = 0 } = store.get("answer") ?? {};
     slider.disabled = selected?.joint !== joint.name; // where the joint stands is not known yet
-    if (selected && !slider.disabled && serial >= sent) slider.value = String(standsAt(joint, limit, selected.values));
+    if (selected && !slider.disabled && serial >= sent) slider.value = String(readValue(joint, limit, selected.values));
   });
   return whole;
 }
 
 /** @param {Store} store */
-function chosen(store) {
+function findChosen(store) {
   const name = store.get("selected");
   const joint = store.get("model")?.message.joints.find((each) => each.name === name) ?? null;
   return { joint, limit: store.get("state")?.limits[name ?? ""] ?? null };
 }
 
 /**
- * Where the slider ends; null for a joint that has no single value.
+ * Where the slider ends. Null for a joint that has no single value.
  * @param {Joint|null} joint
  * @param {Limit|null} limit
  * @param {number} size
  */
-function endsOf(joint, limit, size) {
+function readEnds(joint, limit, size) {
   const range = limit?.type === "range" ? limit : null;
   const single = joint?.kind === "hinge" || joint?.kind === "slide" || (joint?.kind === "ball" && range?.axis);
   if (!single) return null;
@@ -84,7 +84,7 @@ function endsOf(joint, limit, size) {
  * @param {Limit|null} limit
  * @param {number[]} values
  */
-function standsAt(joint, limit, values) {
+function readValue(joint, limit, values) {
   if (joint.kind !== "ball") return values[0];
   const [w, ...turn] = values;
   const axis = limit?.type === "range" && limit.axis ? limit.axis : [0, 0, 0];

@@ -1,15 +1,15 @@
-/** The chains: what each wants, how much, and from which joint; new ones by picking root and tip. */
+/** The chains. What each wants, how much, and from which joint; new ones by picking root and tip. */
 
 /**
  * @import { Page } from "poise/commands/commands.js"
  * @import { Chain } from "poise/protocol/messages.ts"
  */
 
-import { KINDS, newChain } from "poise/panels/new_chain.js";
-import { shortener } from "poise/texts/names.js";
-import { chainColour } from "poise/widgets/colours.js";
+import { KINDS, makeNewChain } from "poise/panels/new_chain.js";
+import { makeShortener } from "poise/texts/names.js";
+import { chooseChainColour } from "poise/widgets/colours.js";
 import { element, setOptions } from "poise/widgets/element.js";
-import { line, numberField, segments, showNumber, tick } from "poise/widgets/fields.js";
+import { line, makeNumberField, segments, showNumber, tick } from "poise/widgets/fields.js";
 import { icon } from "poise/widgets/icons.js";
 
 const SCOPES = [
@@ -24,7 +24,7 @@ const POLE_AWAY = 0.35; // of the figure's size: far enough to be seen beside th
  * @param {Page} page
  * @returns {HTMLElement}
  */
-export function chainsPanel(page) {
+export function makeChainsPanel(page) {
   const { store } = page;
   const list = element("ul", { class: "chains" });
   const none = element("p", { class: "hint" }, "No chain yet. Pick a tip, the joint that shall reach, and add it.");
@@ -44,14 +44,14 @@ export function chainsPanel(page) {
       items.delete(id);
     }
     chains.forEach((chain, i) => {
-      if (!items.has(chain.id)) items.set(chain.id, chainItem(page, chain.id));
+      if (!items.has(chain.id)) items.set(chain.id, makeChainItem(page, chain.id));
       const item = items.get(chain.id);
       if (item && list.children[i] !== item.whole) list.insertBefore(item.whole, list.children[i] ?? null);
       item?.show(chain, i);
     });
     none.hidden = chains.length > 0;
     known = there;
-    const first = scope === "body" ? null : (firstDragged(chains)?.id ?? null);
+    const first = scope === "body" ? null : (findFirstDragged(chains)?.id ?? null);
     const active = one ?? (there.has(store.get("active") ?? "") ? store.get("active") : first);
     if (active !== store.get("active")) store.set("active", active);
   });
@@ -60,23 +60,23 @@ export function chainsPanel(page) {
     store.set("active", null); // another rig may have a chain of the same name
   });
   store.on("active", (active) => items.forEach((item, id) => item.whole.classList.toggle("active", id === active)));
-  return element("div", {}, scopeChoice(page), newChain(page), none, list);
+  return element("div", {}, makeScopeChoice(page), makeNewChain(page), none, list);
 }
 
 /** What a drag on the figure moves. @param {Page} page */
-function scopeChoice({ store, send }) {
+function makeScopeChoice({ store, send }) {
   const { whole, show } = segments("What a drag on the figure moves", SCOPES, (value) => send({ do: "scope", value }));
   store.on("state", ({ scope }) => show(scope));
   return whole;
 }
 
 /** @param {Chain[]} chains */
-function firstDragged(chains) {
+function findFirstDragged(chains) {
   return chains.find((chain) => chain.enabled && chain.kind !== "pin") ?? chains[0];
 }
 
 /** @param {Page} page @param {string} id */
-function chainItem(page, id) {
+function makeChainItem(page, id) {
   const { store, send } = page;
   /** @param {Record<string, unknown>} what */
   const change = (what) => send({ do: "chain_change", chain: id, ...what });
@@ -107,7 +107,7 @@ function chainItem(page, id) {
     onchange: () => change({ kind: kind.value }),
   });
   setOptions(kind, KINDS);
-  const weight = numberField(
+  const weight = makeNumberField(
     {
       min: 0,
       required: true,
@@ -144,8 +144,8 @@ function chainItem(page, id) {
   /** @param {Chain} chain @param {number} index */
   const show = (chain, index) => {
     on.checked = chain.enabled;
-    dot.style.backgroundColor = chainColour(index);
-    const short = shortener(store.get("model")?.message.joints ?? []);
+    dot.style.backgroundColor = chooseChainColour(index);
+    const short = makeShortener(store.get("model")?.message.joints ?? []);
     const tip = short(chain.tip);
     const note = chain.kind === "pin" ? " pinned" : ` from ${short(chain.root ?? chain.joints[0])}`;
     const named = chain.id === chain.tip ? [tip] : [short(chain.id), element("span", { class: "unit" }, ` ${tip}`)];
@@ -171,7 +171,7 @@ function check(text, box, title) {
 }
 
 /**
- * The chain whose target the numbers and the gizmo are of; its tip is selected.
+ * The chain whose target the numbers and the gizmo are of. Its tip is selected.
  * @param {Page} page
  * @param {string} id
  */
@@ -182,7 +182,7 @@ function choose({ store, commands }, id) {
 }
 
 /**
- * A new pole stands beside the middle joint, on the side to which the chain bends now.
+ * A new pole stands beside the middle joint. It is on the side to which the chain bends now.
  * @param {Page} page
  * @param {string} id
  * @param {boolean} wanted
@@ -190,11 +190,11 @@ function choose({ store, commands }, id) {
 function setPole(page, id, wanted) {
   const { store, drags } = page;
   const chain = store.need("state").chains.find((each) => each.id === id);
-  if (chain) drags.place({ do: "pole", chain: id, position: wanted ? poleBeside(page, chain) : null });
+  if (chain) drags.place({ do: "pole", chain: id, position: wanted ? placePole(page, chain) : null });
 }
 
 /** @param {Page} page @param {Chain} chain */
-function poleBeside(page, chain) {
+function placePole(page, chain) {
   const { message } = page.store.need("model");
   /** @param {string} name */
   const at = (name) => page.views.viewports[0].jointPosition(message.joints.findIndex((joint) => joint.name === name));

@@ -1,4 +1,4 @@
-/** The error after each iteration on a logarithmic axis: a line for the method of each view. */
+/** The error after each iteration on a logarithmic axis. A line for the method of each view. */
 
 /**
  * @import { Send } from "poise/protocol/messages.ts"
@@ -56,7 +56,7 @@ export class Chart {
       views.find((view) => view.note)?.note ?? "The error after each iteration appears here while a target is dragged.";
     if (!any || this.whole.clientWidth === 0) return;
     const data = table(curves);
-    this.place.setAttribute("aria-label", described(curves));
+    this.place.setAttribute("aria-label", describeCurves(curves));
     if (!this.plot || this.drawn !== views.length) this.build(data, views.length);
     else this.plot.setData(data);
     this.drawn = views.length;
@@ -77,14 +77,14 @@ export class Chart {
   /** @param {uPlot.AlignedData} data @param {number} count */
   build(data, count) {
     this.plot?.destroy();
-    const [text, grid] = ["--text-faint", "--line"].map((name) => colourOf(this.whole, name));
+    const [text, grid] = ["--text-faint", "--line"].map((name) => readColour(this.whole, name));
     const [lines, ticks] = [
       { stroke: grid, width: 1 },
       { stroke: grid, size: 4 },
     ];
     const axis = { stroke: text, grid: lines, ticks, font: "11px system-ui", gap: 2 };
-    const filter = wholePowers;
-    const powers = { filter, grid: { ...lines, filter }, ticks: { ...ticks, filter }, values: inWords };
+    const filter = filterPowers;
+    const powers = { filter, grid: { ...lines, filter }, ticks: { ...ticks, filter }, values: formatPowers };
     /** @type {uPlot.Options} */
     const options = {
       width: this.whole.clientWidth,
@@ -110,7 +110,7 @@ export class Chart {
     this.plot = new uPlot(options, data, this.place);
   }
 
-  /** Colours are read when the chart is made, so another theme needs another chart. */
+  /** Make the chart anew. Its colours are read when it is made. */
   rebuild() {
     this.drawn = 0;
     requestAnimationFrame(() => this.draw()); // after the style sheet has followed
@@ -137,41 +137,42 @@ function height() {
 }
 
 /**
- * Columns as uPlot has them: iterations, then the errors of each view, null where one was done earlier.
+ * Columns as uPlot has them. Iterations, then the errors of each view, null where one was done earlier.
  * @param {number[][]} curves
  * @returns {uPlot.AlignedData}
  */
 function table(curves) {
   const longest = Math.max(...curves.map((errors) => errors.length));
   /** @param {number[]} errors */
-  const column = (errors) => Array.from({ length: longest }, (_, i) => (i < errors.length ? seen(errors[i]) : null));
+  const column = (errors) =>
+    Array.from({ length: longest }, (_, i) => (i < errors.length ? raiseToAxis(errors[i]) : null));
   return [Array.from({ length: longest }, (_, i) => i), ...curves.map(column)];
 }
 
 /** @param {number} error */
-function seen(error) {
+function raiseToAxis(error) {
   return Number.isFinite(error) ? Math.max(error, SMALLEST) : null;
 }
 
 /**
- * Of the values of the axis only whole powers of ten, and of those so many that they can be read.
+ * Only whole powers of ten stand at the axis. There are so many that they can be read.
  * @param {uPlot} _plot
  * @param {number[]} splits
  */
-function wholePowers(_plot, splits) {
-  const exponents = splits.map((value) => wholeOrNull(Math.log10(value)));
+function filterPowers(_plot, splits) {
+  const exponents = splits.map((value) => roundOrNull(Math.log10(value)));
   const whole = exponents.filter((x) => x !== null);
   const every = Math.ceil(whole.length / MOST_POWERS);
   return splits.map((value, i) => (exponents[i] !== null && exponents[i] % every === 0 ? value : null));
 }
 
 /** @param {number} value */
-function wholeOrNull(value) {
+function roundOrNull(value) {
   return Math.abs(value - Math.round(value)) < 1e-6 ? Math.round(value) : null;
 }
 
 /** @param {uPlot} _plot @param {(number|null)[]} splits */
-function inWords(_plot, splits) {
+function formatPowers(_plot, splits) {
   return splits.map((value) => (value === null ? null : power(value)));
 }
 
@@ -182,11 +183,11 @@ function power(value) {
 }
 
 /**
- * A canvas does not know the style sheet's variables: the colour that an element gets from one.
+ * A canvas does not know the style sheet's variables. The colour that an element gets from one.
  * @param {HTMLElement} place
  * @param {string} variable
  */
-function colourOf(place, variable) {
+function readColour(place, variable) {
   const probe = element("span", { hidden: true });
   probe.style.color = `var(${variable})`;
   place.append(probe);
@@ -196,7 +197,7 @@ function colourOf(place, variable) {
 }
 
 /** @param {number[][]} curves */
-function described(curves) {
+function describeCurves(curves) {
   const said = curves.map((errors, i) => {
     if (!errors.length) return `${VIEW_LETTERS[i]}: no curve`;
     const [first, last] = [errors[0], errors[errors.length - 1]].map((error) => error.toExponential(1));

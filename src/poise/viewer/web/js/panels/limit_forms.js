@@ -1,10 +1,10 @@
-/** The fields of each kind of limit, and the way between what is typed (degrees, file units) and what is sent. */
+/** The fields of each kind of limit. Typed numbers are degrees and file units. */
 
 /** @import { Ends, Limit } from "poise/protocol/messages.ts" */
 
 import { toDegrees, toRadians } from "poise/texts/figures.js";
 import { element, setOptions } from "poise/widgets/element.js";
-import { line, numberField, showNumber } from "poise/widgets/fields.js";
+import { line, makeNumberField, showNumber } from "poise/widgets/fields.js";
 import { Quaternion, Vector3 } from "three";
 
 const ORDERS = ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"];
@@ -40,10 +40,10 @@ export const TYPES = {
 };
 
 /**
- * The type of the form that shows a limit: a range with an axis makes a hinge of a ball.
+ * The type of the form that shows a limit. A range with an axis makes a hinge of a ball.
  * @param {Limit|null} limit
  */
-export function typeOf(limit) {
+export function readType(limit) {
   return limit?.type === "range" && limit.axis ? "hinge" : limit?.type;
 }
 
@@ -61,9 +61,9 @@ export function limitForm(type, joint, parent) {
 }
 
 /** @param {Joint} joint */
-function rangeForm(joint) {
+function makeRangeForm(joint) {
   const scale = joint.kind === "slide" ? asItIs : degrees;
-  const ends = endsLine("Range", "limit", scale);
+  const ends = makeEndsLine("Range", "limit", scale);
   /** @param {any} limit */
   const show = (limit) => ends.show([limit?.low ?? null, limit?.high ?? null]);
   const read = () => ({ type: "range", low: ends.read()[0], high: ends.read()[1], axis: null });
@@ -71,31 +71,31 @@ function rangeForm(joint) {
 }
 
 /** @param {Joint} joint @param {Joint|null} parent */
-function hingeForm(joint, parent) {
-  const ends = endsLine("Range", "limit", degrees);
-  const axis = vectorLine("Axis", "limit-axis");
+function makeHingeForm(joint, parent) {
+  const ends = makeEndsLine("Range", "limit", degrees);
+  const axis = makeVectorLine("Axis", "limit-axis");
   /** @param {any} limit */
   const show = (limit) => {
     ends.show([limit?.low ?? null, limit?.high ?? null]);
-    axis.show(limit?.axis ?? hingeAxis(joint, parent));
+    axis.show(limit?.axis ?? findHingeAxis(joint, parent));
   };
   const read = () => ({ type: "range", low: ends.read()[0], high: ends.read()[1], axis: axis.read() });
   return { lines: [axis, ends], show, read };
 }
 
 /** @param {Joint} joint */
-function swingTwistForm(joint) {
-  const axis = vectorLine("Twist axis", "limit-axis");
-  const first = endsLine("Swing 1", "limit-swing-1", degrees);
-  const second = endsLine("Swing 2", "limit-swing-2", degrees);
-  const twist = endsLine("Twist", "limit-twist", degrees);
+function makeSwingTwistForm(joint) {
+  const axis = makeVectorLine("Twist axis", "limit-axis");
+  const first = makeEndsLine("Swing 1", "limit-swing-1", degrees);
+  const second = makeEndsLine("Swing 2", "limit-swing-2", degrees);
+  const twist = makeEndsLine("Twist", "limit-twist", degrees);
   /** @type {number[]|null} */
   let across = null; // not edited here, and not lost either
   /** @param {any} limit */
   const show = (limit) => {
     across = limit?.across ?? null;
-    const [a, b] = swingSides(limit?.swing ?? toRadians(45));
-    axis.show(limit?.axis ?? alongBone(joint.bone));
+    const [a, b] = readSwingSides(limit?.swing ?? toRadians(45));
+    axis.show(limit?.axis ?? pointAlongBone(joint.bone));
     first.show(a);
     second.show(b);
     twist.show(limit?.twist ?? [null, null]);
@@ -112,13 +112,13 @@ function swingTwistForm(joint) {
   return { lines: [axis, first, second, twist], show, read };
 }
 
-function eulerForm() {
+function makeEulerForm() {
   const order = element("select", { "data-testid": "limit-order", "aria-label": "Order", onchange: () => rename() });
   setOptions(
     order,
     ORDERS.map((each) => ({ value: each, text: each })),
   );
-  const ends = [1, 2, 3].map((i) => endsLine("", `limit-${i}`, degrees));
+  const ends = [1, 2, 3].map((i) => makeEndsLine("", `limit-${i}`, degrees));
   const rename = () => ends.forEach((each, i) => (each.name.textContent = `About ${order.value[i].toLowerCase()}`));
   /** @param {any} limit */
   const show = (limit) => {
@@ -132,7 +132,7 @@ function eulerForm() {
 }
 
 /** @type {Record<string, (joint: Joint, parent: Joint|null) => Lines>} */
-const FORMS = { range: rangeForm, hinge: hingeForm, swing_twist: swingTwistForm, euler: eulerForm };
+const FORMS = { range: makeRangeForm, hinge: makeHingeForm, swing_twist: makeSwingTwistForm, euler: makeEulerForm };
 
 // --- lines ---------------------------------------------------------------------------------------------------------
 
@@ -149,11 +149,11 @@ const asItIs = { shown: (value) => value, read: (value) => value, unit: "" };
  * @param {string} testid
  * @param {Scale} scale
  */
-function endsLine(text, testid, scale) {
+function makeEndsLine(text, testid, scale) {
   const name = element("span", { class: "line-name" }, text);
   /** @param {"low"|"high"} end */
   const field = (end) =>
-    numberField(
+    makeNumberField(
       {
         placeholder: "none",
         "data-testid": `${testid}-${end}`,
@@ -182,9 +182,9 @@ function endsLine(text, testid, scale) {
 }
 
 /** @param {string} text @param {string} testid */
-function vectorLine(text, testid) {
+function makeVectorLine(text, testid) {
   const fields = ["x", "y", "z"].map((axis) =>
-    numberField(
+    makeNumberField(
       { required: true, "data-testid": `${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis },
       () => {},
     ),
@@ -201,23 +201,23 @@ function vectorLine(text, testid) {
 }
 
 /** One half-angle, two, or two pairs: all as two pairs. @param {number|number[]|number[][]} swing */
-function swingSides(swing) {
+function readSwingSides(swing) {
   const both = Array.isArray(swing) ? swing : [swing, swing];
   return both.map((side) => (Array.isArray(side) ? side : [-side, side]));
 }
 
 /** The coordinate axis that a bone is most along. @param {number[]} bone */
-function alongBone(bone) {
+function pointAlongBone(bone) {
   const sizes = bone.map(Math.abs);
   return unit(sizes.indexOf(Math.max(...sizes)));
 }
 
 /**
- * What a joint bends about if it is a hinge: across the plane in which its limb is bent, else across its bone.
+ * What a joint bends about if it is a hinge. Across the plane in which its limb is bent, else across its bone.
  * @param {Joint} joint
  * @param {Joint|null} parent
  */
-function hingeAxis({ bone, A }, parent) {
+function findHingeAxis({ bone, A }, parent) {
   const sizes = bone.map(Math.abs);
   const across = unit(sizes.indexOf(Math.min(...sizes)));
   const [w, ...turn] = A.slice(3);

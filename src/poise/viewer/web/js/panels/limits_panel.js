@@ -1,4 +1,4 @@
-/** The selected bone: its value, whether it is at its limit, its limit to edit, and its pin. */
+/** The selected bone. Its value, whether it is at its limit, its limit to edit, and its pin. */
 
 /**
  * @import { Commands, Page } from "poise/commands/commands.js"
@@ -6,9 +6,9 @@
  * @import { Answer, Joint, Limit, Message, State } from "poise/protocol/messages.ts"
  */
 
-import { pinned } from "poise/commands/commands.js";
-import { boneSlider } from "poise/panels/bone_slider.js";
-import { limitForm, TYPES, typeOf } from "poise/panels/limit_forms.js";
+import { isPinned } from "poise/commands/commands.js";
+import { makeBoneSlider } from "poise/panels/bone_slider.js";
+import { limitForm, readType, TYPES } from "poise/panels/limit_forms.js";
 import { short, toDegrees } from "poise/texts/figures.js";
 import { element, setOptions } from "poise/widgets/element.js";
 import { line, tick } from "poise/widgets/fields.js";
@@ -66,7 +66,7 @@ export class LimitsPanel {
       { hidden: true },
       element("div", { class: "bone-top" }, this.name, this.kind, this.pin),
       this.value,
-      boneSlider(page),
+      makeBoneSlider(page),
       this.unlimited,
       this.limit,
     );
@@ -90,7 +90,7 @@ export class LimitsPanel {
     if (!joint || !state) return;
     this.name.textContent = joint.name;
     this.kind.textContent = joint.role ? `${joint.kind}, ${joint.role}` : joint.kind;
-    this.pin.setAttribute("aria-pressed", String(pinned(state, joint.name)));
+    this.pin.setAttribute("aria-pressed", String(isPinned(state, joint.name)));
     const limit = state.limits[joint.name] ?? null;
     const filling = JSON.stringify([joint.name, joint.kind, limit]);
     if (filling === this.shown) return;
@@ -114,7 +114,7 @@ export class LimitsPanel {
     this.error.hidden = true;
     if (!types.length) return;
     setOptions(this.type, [{ value: "none", text: "none" }, ...types]);
-    this.type.value = typeOf(limit) ?? "none";
+    this.type.value = readType(limit) ?? "none";
     this.remove.disabled = limit === null;
     this.showForm(this.type.value, limit);
   }
@@ -136,7 +136,7 @@ export class LimitsPanel {
     if (!joint || !answer) return;
     const at = answer.views[0]?.at_limit.includes(joint.name) === true;
     const stand = answer.selected?.joint === joint.name ? answer.selected : null;
-    const own = stand ? standsAt(joint, stand) : "";
+    const own = stand ? describePlace(joint, stand) : "";
     const words = [own, at ? "at its limit" : ""].filter(Boolean).join(", ");
     this.value.textContent = words && answer.views.length > 1 ? `in view A ${words}` : words;
     this.value.title = stand && own ? `q: ${stand.values.join(", ")}` : ""; // with all digits
@@ -171,7 +171,7 @@ export class LimitsPanel {
 }
 
 /** What a joint stands at, in degrees or file units. @param {Joint} joint @param {{values: number[]}} of */
-function standsAt(joint, { values }) {
+function describePlace(joint, { values }) {
   if (joint.kind === "hinge") return `at ${toDegrees(values[0]).toFixed(1)}°`;
   if (joint.kind === "slide") return `at ${short(values[0], 4)}`;
   if (joint.kind === "fixed") return "";

@@ -1,4 +1,4 @@
-/** Which joint of the source moves which of the target: a row for each role. A changed row retargets anew. */
+/** Which joint of the source moves which of the target. A row for each role. A changed row retargets anew. */
 
 /**
  * @import { Page } from "poise/commands/commands.js"
@@ -11,7 +11,7 @@ const NONE = "-";
 const MOST_TURN = 360; // [degrees]
 
 /** @param {Page} page @returns {HTMLElement} */
-export function matchPanel(page) {
+export function makeMatchPanel(page) {
   const body = element("tbody");
   const head = ["role", "from", "to", "turn", "skip"].map((title) => element("th", { scope: "col" }, title));
   const table = element(

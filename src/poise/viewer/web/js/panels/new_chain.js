@@ -1,11 +1,11 @@
-/** Making a chain: root and tip, from lists or by clicking bones, and what it wants. */
+/** Making a chain. Root and tip, from lists or by clicking bones, and what it wants. */
 
 /**
  * @import { Page } from "poise/commands/commands.js"
  * @import { Store } from "poise/state/store.js"
  */
 
-import { shortener } from "poise/texts/names.js";
+import { makeShortener } from "poise/texts/names.js";
 import { element, setOptions } from "poise/widgets/element.js";
 import { line } from "poise/widgets/fields.js";
 import { icon } from "poise/widgets/icons.js";
@@ -25,10 +25,10 @@ const AUTOMATIC = ""; // the value of the root that is found by itself
  * @param {Page} page
  * @returns {HTMLElement}
  */
-export function newChain(page) {
+export function makeNewChain(page) {
   const { store, send } = page;
-  const root = jointSelect("chain-root", "Root");
-  const tip = jointSelect("chain-tip", "Tip");
+  const root = makeJointSelect("chain-root", "Root");
+  const tip = makeJointSelect("chain-tip", "Tip");
   const kind = element("select", { "data-testid": "chain-kind", "aria-label": "Kind" });
   setOptions(kind, KINDS);
   const add = element(
@@ -45,7 +45,7 @@ export function newChain(page) {
   const enable = () => (add.disabled = !tip.value);
   tip.addEventListener("change", enable);
   store.on("model", ({ message }) => {
-    const short = shortener(message.joints);
+    const short = makeShortener(message.joints);
     const shown = message.joints.filter((joint) => joint.shown);
     const joints = shown.map(({ name }) => ({ value: name, text: short(name), title: name }));
     setOptions(root, [{ value: AUTOMATIC, text: "automatic" }, ...joints]);
@@ -61,8 +61,8 @@ export function newChain(page) {
     "details",
     { class: "new-chain" },
     element("summary", { "data-testid": "new-chain" }, "New chain"),
-    line("Root", withPick(store, root, "root"), "The first joint that may move"),
-    line("Tip", withPick(store, tip, "tip"), "The joint that shall reach"),
+    line("Root", addPick(store, root, "root"), "The first joint that may move"),
+    line("Tip", addPick(store, tip, "tip"), "The joint that shall reach"),
     hint,
     element(
       "div",
@@ -74,17 +74,17 @@ export function newChain(page) {
 }
 
 /** @param {string} testid @param {string} label */
-function jointSelect(testid, label) {
+function makeJointSelect(testid, label) {
   return element("select", { "data-testid": testid, "aria-label": label });
 }
 
 /**
- * A list of joints with a button that takes the next bone that is clicked, here or in the view.
+ * A list of joints, with a button for the next clicked bone.
  * @param {Store} store
  * @param {HTMLSelectElement} select
  * @param {string} what
  */
-function withPick(store, select, what) {
+function addPick(store, select, what) {
   /** @param {string} joint */
   const take = (joint) => {
     select.value = joint;

@@ -1,4 +1,4 @@
-/** The joint tree with search; selecting here selects in the viewport, and the other way round. */
+/** The joint tree with search. Selecting here selects in the viewport, and the other way round. */
 
 /**
  * @import { Joint, Model } from "poise/protocol/messages.ts"
@@ -6,8 +6,8 @@
  */
 
 import { Tree } from "poise/panels/tree.js";
-import { shortener } from "poise/texts/names.js";
-import { chainColour } from "poise/widgets/colours.js";
+import { makeShortener } from "poise/texts/names.js";
+import { chooseChainColour } from "poise/widgets/colours.js";
 import { element, find } from "poise/widgets/element.js";
 import { icon } from "poise/widgets/icons.js";
 
@@ -78,7 +78,7 @@ export class Outliner {
     this.folded.clear();
     this.search.value = "";
     this.all.hidden = model.joints.every((joint) => joint.shown);
-    const short = shortener(model.joints);
+    const short = makeShortener(model.joints);
     this.rows = model.joints.map((joint, i) => row(joint, i, short(joint.name)));
     this.list.replaceChildren(...this.tree.order.map((i) => this.rows[i]));
     this.marked = "";
@@ -123,7 +123,7 @@ export class Outliner {
     this.list.setAttribute("aria-activedescendant", this.rows[i].id);
   }
 
-  /** Keep the chosen row in sight: a panel below that grows with it takes its place. */
+  /** Keep the chosen row in sight. A panel below that grows with it takes its place. */
   resize() {
     const { list, height } = this;
     this.height = list.clientHeight;
@@ -137,7 +137,7 @@ export class Outliner {
     return name === null ? -1 : (this.tree?.joints.findIndex((joint) => joint.name === name) ?? -1);
   }
 
-  /** Unfold what is above, so that a bone that was clicked in the view is seen here. @param {number} i */
+  /** Unfold the rows above. A bone that was clicked in the view is seen here. @param {number} i */
   reveal(i) {
     let changed = false;
     const { joints } = /** @type {Tree} */ (this.tree);
@@ -194,7 +194,7 @@ export class Outliner {
     keys[event.key]();
   }
 
-  /** Which chain a joint is in, its limit, and whether it is at that; of two views in the first. */
+  /** Chain and limit of a joint, and whether it is at that. Of several views the first counts. */
   mark() {
     const state = this.store.get("state");
     if (!state || !this.rows.length) return;
@@ -208,7 +208,8 @@ export class Outliner {
     const pins = new Set();
     state.chains.forEach((chain, c) => {
       if (chain.kind === "pin") pins.add(chain.tip);
-      else if (chain.enabled) chain.joints.forEach((name) => colours.has(name) || colours.set(name, chainColour(c)));
+      else if (chain.enabled)
+        chain.joints.forEach((name) => colours.has(name) || colours.set(name, chooseChainColour(c)));
     });
     const at = new Set(atLimit);
     const marks = state.views > 1 ? "has a limit; amber: at the limit in view A" : "has a limit; amber: at the limit";

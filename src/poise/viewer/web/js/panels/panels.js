@@ -3,16 +3,16 @@
 /** @import { Page } from "poise/commands/commands.js" */
 
 import { hint } from "poise/notices/hint.js";
-import { chainsPanel } from "poise/panels/chains.js";
+import { makeChainsPanel } from "poise/panels/chains.js";
 import { Chart } from "poise/panels/chart.js";
 import { LimitsPanel } from "poise/panels/limits_panel.js";
-import { matchPanel } from "poise/panels/match_panel.js";
+import { makeMatchPanel } from "poise/panels/match_panel.js";
 import { Outliner } from "poise/panels/outliner.js";
-import { racePanel } from "poise/panels/race_panel.js";
-import { scriptPanel } from "poise/panels/script_panel.js";
+import { makeRacePanel } from "poise/panels/race_panel.js";
+import { makeScriptPanel } from "poise/panels/script_panel.js";
 import { closeDrawersBeside, edges, keepSidesClosed } from "poise/panels/sides.js";
-import { solverPanel } from "poise/panels/solver_panel.js";
-import { targetPanel } from "poise/panels/target_panel.js";
+import { makeSolverPanel } from "poise/panels/solver_panel.js";
+import { makeTargetPanel } from "poise/panels/target_panel.js";
 import { fillToolbar } from "poise/panels/toolbar.js";
 import { fillTimeline } from "poise/timeline/timeline.js";
 import { element } from "poise/widgets/element.js";
@@ -28,14 +28,14 @@ export function fillPanels(page, at) {
   fillToolbar(at("toolbar"), page, commands);
   at("left").append(
     panel("Outliner", "outliner", new Outliner(store, commands).whole),
-    panel("Chains", "chains", chainsPanel(page)),
+    panel("Chains", "chains", makeChainsPanel(page)),
     panel("Bone and limits", "limits", new LimitsPanel(page, commands).whole),
   );
-  const script = panel("Script", "script", scriptPanel(page));
+  const script = panel("Script", "script", makeScriptPanel(page));
   store.on("state", ({ controls }) => (script.hidden = !controls.length));
-  const match = panel("Match", "match", matchPanel(page));
+  const match = panel("Match", "match", makeMatchPanel(page));
   store.on("state", ({ retargeting }) => (match.hidden = !retargeting));
-  const race = panel("Race", "race", racePanel(store));
+  const race = panel("Race", "race", makeRacePanel(store));
   race.hidden = true;
   store.on("state", ({ run, driven }) => {
     const races = run === "race" && !driven;
@@ -45,10 +45,10 @@ export function fillPanels(page, at) {
   });
   at("right").append(
     script,
-    panel("Solver", "solver", solverPanel(page, commands)),
+    panel("Solver", "solver", makeSolverPanel(page, commands)),
     race,
     match,
-    panel("Effector and target", "target", targetPanel(page)),
+    panel("Effector and target", "target", makeTargetPanel(page)),
     panel("Convergence", "convergence", new Chart(store, page.send).whole),
   );
   fillTimeline(at("timeline"), page, commands);

@@ -1,4 +1,7 @@
-/** How the methods of a race do, in the columns of `poise compare`: times, iterations, smoothness along the drag. */
+/**
+ * Figures of racing methods, in the columns of `poise compare`. They are times, iterations, and smoothness along the
+ * drag.
+ */
 
 /**
  * @import { RaceRow } from "poise/protocol/messages.ts"
@@ -12,7 +15,7 @@ import { element } from "poise/widgets/element.js";
  * @param {Store} store
  * @returns {HTMLElement}
  */
-export function racePanel(store) {
+export function makeRacePanel(store) {
   const words = element("p", { class: "hint" });
   const table = element("table", { class: "race-table", "data-testid": "race-table" });
   const scroll = element(
@@ -38,7 +41,11 @@ export function racePanel(store) {
   return element("div", {}, scroll, words);
 }
 
-/** A column for each method: its letter, which is that of its view. @param {RaceRow[]} rows @param {string[]} methods */
+/**
+ * A column for each method. Its letter, which is that of its view.
+ * @param {RaceRow[]} rows
+ * @param {string[]} methods
+ */
 function head(rows, methods) {
   const cells = rows.map(({ refused }, view) => {
     const letter = VIEW_LETTERS[view];

@@ -1,4 +1,4 @@
-/** Beside a race in an exported page: which chain, which methods, their errors and figures. */
+/** Beside a race in an exported page. Which chain, which methods, their errors and figures. */
 
 /**
  * @import { PackedRaces } from "poise/engine/packed.ts"
@@ -7,7 +7,7 @@
  */
 
 import { Chart } from "poise/panels/chart.js";
-import { racePanel } from "poise/panels/race_panel.js";
+import { makeRacePanel } from "poise/panels/race_panel.js";
 import { VIEW_LETTERS } from "poise/widgets/colours.js";
 import { element, setOptions } from "poise/widgets/element.js";
 import { line, tick } from "poise/widgets/fields.js";
@@ -37,7 +37,7 @@ export class RaceSide {
     this.whole = element(
       "aside",
       { class: "race-side", "aria-label": "Race", "data-testid": "race-side" },
-      ...[chains, this.methods, this.chart.whole, racePanel(store)],
+      ...[chains, this.methods, this.chart.whole, makeRacePanel(store)],
     );
   }
 

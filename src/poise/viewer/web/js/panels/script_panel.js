@@ -19,7 +19,7 @@ import { line } from "poise/widgets/fields.js";
  * @param {Page} page
  * @returns {HTMLElement}
  */
-export function scriptPanel(page) {
+export function makeScriptPanel(page) {
   const { store } = page;
   const whole = element("div", { class: "script" });
   /** @type {Made[]} */
@@ -42,13 +42,13 @@ function makeControl({ send }, control, key) {
   const { kind, name } = control;
   /** @param {number|string|null} value @param {Phase} [phase] */
   const use = (value, phase = "end") => send({ do: "control", name, value, phase });
-  const { field, whole, show } = { slider: sliderOf, button: buttonOf, text: textOf }[kind](control, use);
+  const { field, whole, show } = { slider: makeSlider, button: makeButton, text: makeText }[kind](control, use);
   field.dataset.testid = `control-${name}`;
   return { key, whole, show };
 }
 
 /** @param {Control} control @param {Use} use */
-function sliderOf({ name, low, high }, use) {
+function makeSlider({ name, low, high }, use) {
   /** @type {Phase} */
   let phase = "start";
   const value = element("output", { class: "unit" });
@@ -77,13 +77,13 @@ function sliderOf({ name, low, high }, use) {
 }
 
 /** @param {Control} control @param {Use} use */
-function buttonOf({ name }, use) {
+function makeButton({ name }, use) {
   const field = element("button", { type: "button", onclick: () => use(null) }, name);
   return { field, whole: field, show: () => {} };
 }
 
 /** @param {Control} control @param {Use} use */
-function textOf({ name }, use) {
+function makeText({ name }, use) {
   const field = element("input", { type: "text", maxlength: 400, autocomplete: "off" });
   field.addEventListener("change", () => use(field.value));
   field.addEventListener("keydown", (event) => event.key === "Enter" && field.blur());

@@ -1,4 +1,4 @@
-/** What the viewport draws: one switch each, and how much of the skin is seen. */
+/** What the viewport draws. One switch each, and how much of the skin is seen. */
 
 /**
  * @import { Store } from "poise/state/store.js"
@@ -29,7 +29,7 @@ const THINGS = [
  * @param {string[]} [leave] things that this page cannot show
  * @returns {HTMLElement}
  */
-export function showMenu(store, commands, leave = []) {
+export function makeShowMenu(store, commands, leave = []) {
   const things = THINGS.filter(([what]) => !leave.includes(what));
   const boxes = things.map(([what, text]) => box(store, commands, what, text));
   const list = element("div", { class: "checks", "aria-label": "Show" }, ...boxes, opacity(store, commands));

@@ -1,9 +1,9 @@
-/** The two sides: their widths, which are dragged at the edge, and how they open over the view of a narrow window. */
+/** The two sides. Their widths, which are dragged at the edge, and how they open over the view of a narrow window. */
 
 /** @import { Store } from "poise/state/store.js" */
 
 import { element } from "poise/widgets/element.js";
-import { toolButton } from "poise/widgets/tool_button.js";
+import { makeToolButton } from "poise/widgets/tool_button.js";
 
 const LEAST = 180; // [px]
 const MOST = 0.45; // of the window
@@ -13,7 +13,7 @@ const NARROW = "(max-width: 759px)"; // as in the style sheet
 const SIDES = ["left", "right"];
 
 /**
- * A button that opens and closes a side; in a narrow window the sides lie over the view and start closed.
+ * A button that opens and closes a side. In a narrow window the sides lie over the view and start closed.
  *
  * @param {Store} store
  * @param {"left"|"right"} side
@@ -21,7 +21,7 @@ const SIDES = ["left", "right"];
  * @returns {HTMLButtonElement}
  */
 export function drawer(store, side, what) {
-  const button = toolButton(`panel-${side}`, side, `${what}: show or hide`, () => toggle(store, side));
+  const button = makeToolButton(`panel-${side}`, side, `${what}: show or hide`, () => toggle(store, side));
   button.classList.add("drawer-button");
   button.setAttribute("aria-controls", side);
   new MutationObserver(() => say(button, side)).observe(document.body, { attributeFilter: ["class"] });

@@ -1,4 +1,4 @@
-/** What a page that solves says and asks: the answer in a line, method and limits, and the curve of errors. */
+/** What a page that solves says and asks. The answer in a line, method and limits, and the curve of errors. */
 
 /** @import { Store } from "poise/state/store.js" */
 

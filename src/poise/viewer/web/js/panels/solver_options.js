@@ -1,9 +1,9 @@
-/** Fields for the options of a solver, made from what the solver itself says that it takes. */
+/** Fields for the options of a solver, from its own description. */
 
 /** @import { SolverOption } from "poise/protocol/messages.ts" */
 
 import { element, setOptions } from "poise/widgets/element.js";
-import { numberField, showNumber } from "poise/widgets/fields.js";
+import { makeNumberField, showNumber } from "poise/widgets/fields.js";
 
 /** Those that matter most come first. */
 const FIRST = ["iterations", "restarts", "tolerance"];
@@ -39,7 +39,7 @@ export class SolverOptions {
     if (made !== this.solver) {
       this.solver = made;
       this.shows.clear();
-      this.whole.replaceChildren(...[...options].sort(byWeight).map((option) => this.row(option)));
+      this.whole.replaceChildren(...[...options].sort(compareWeights).map((option) => this.row(option)));
     }
     for (const option of options) this.shows.get(option.name)?.(values[option.name] ?? option.default);
   }
@@ -58,27 +58,27 @@ export class SolverOptions {
     const attributes = { "data-testid": `option-${this.letter}-${option.name}`, "aria-label": option.name };
     /** @param {any} value */
     const send = (value) => this.change(option.name, value);
-    if (option.type === "truth") return truthField(attributes, send);
-    if (option.type === "choice") return choiceField(attributes, option, send);
+    if (option.type === "truth") return makeTruthField(attributes, send);
+    if (option.type === "choice") return makeChoiceField(attributes, option, send);
     const plain = option.default === null || typeof option.default === "number";
     if (option.type !== "text" && plain && !(option.nullable && option.default !== null)) {
       const placeholder = option.default === null ? "automatic" : String(option.default);
       const step = option.type === "integer" ? 1 : "any";
-      const field = numberField({ ...attributes, step, placeholder }, send);
+      const field = makeNumberField({ ...attributes, step, placeholder }, send);
       return { field, show: (value) => showNumber(field, value) };
     }
-    return textField(attributes, send);
+    return makeTextField(attributes, send);
   }
 }
 
 /** @param {Record<string, unknown>} attributes @param {Take} send @returns {Field} */
-function truthField(attributes, send) {
+function makeTruthField(attributes, send) {
   const field = element("input", { type: "checkbox", ...attributes, onchange: () => send(field.checked) });
   return { field, show: (value) => (field.checked = value === true) };
 }
 
 /** @param {Record<string, unknown>} attributes @param {SolverOption} option @param {Take} send @returns {Field} */
-function choiceField(attributes, option, send) {
+function makeChoiceField(attributes, option, send) {
   const choose = () => send(field.value === DEFAULT ? null : field.value);
   const field = element("select", { ...attributes, onchange: choose });
   const none = option.nullable ? [{ value: DEFAULT, text: "automatic" }] : [];
@@ -87,12 +87,12 @@ function choiceField(attributes, option, send) {
 }
 
 /**
- * Names, lists of numbers, and numbers that may also be "none" or "inf": as on the command line.
+ * Read names, lists and numbers, as on the command line. Numbers may be "none" or "inf".
  * @param {Record<string, unknown>} attributes
  * @param {Take} send
  * @returns {Field}
  */
-function textField(attributes, send) {
+function makeTextField(attributes, send) {
   const field = element("input", {
     type: "text",
     autocomplete: "off",
@@ -110,7 +110,7 @@ function textField(attributes, send) {
 }
 
 /** @param {SolverOption} a @param {SolverOption} b */
-function byWeight(a, b) {
+function compareWeights(a, b) {
   /** @param {SolverOption} option */
   const place = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
   return place(a) - place(b);

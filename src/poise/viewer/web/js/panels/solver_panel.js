@@ -1,4 +1,4 @@
-/** How the targets are solved for: the method of each view, what of the limits counts, how it runs. */
+/** How the targets are solved for. The method of each view, what of the limits counts, how it runs. */
 
 /**
  * @import { Commands, Page } from "poise/commands/commands.js"
@@ -8,7 +8,7 @@
 import { SolverOptions } from "poise/panels/solver_options.js";
 import { VIEW_LETTERS } from "poise/widgets/colours.js";
 import { element, setOptions } from "poise/widgets/element.js";
-import { line, numberField, segments, showNumber, tick } from "poise/widgets/fields.js";
+import { line, makeNumberField, segments, showNumber, tick } from "poise/widgets/fields.js";
 import { icon } from "poise/widgets/icons.js";
 
 const MODES = [
@@ -37,11 +37,11 @@ const STARTS = [
  * @param {Commands} commands
  * @returns {HTMLElement}
  */
-export function solverPanel(page, commands) {
+export function makeSolverPanel(page, commands) {
   const { store, send } = page;
   const methods = [...VIEW_LETTERS].map((_, view) => method(page, view));
-  const count = methodCount(page, commands);
-  const tolerance = numberField({ min: 0, placeholder: "automatic", "data-testid": "tolerance" }, (value) =>
+  const count = countMethods(page, commands);
+  const tolerance = makeNumberField({ min: 0, placeholder: "automatic", "data-testid": "tolerance" }, (value) =>
     send({ do: "tolerance", value }),
   );
   const freeRoot = tick({ "data-testid": "free-root" }, (on) => send({ do: "free_root", on }));
@@ -56,7 +56,7 @@ export function solverPanel(page, commands) {
     { class: "solver" },
     ...methods.map(({ choice }) => choice),
     count.whole,
-    refusedMethods(store),
+    listRefusedMethods(store),
     mode.whole,
     run.whole,
     element(
@@ -66,7 +66,7 @@ export function solverPanel(page, commands) {
       button("reset", "reset", "Reset", "Back to the start pose (R)", commands.reset),
       button("keep-start", "pin", "Keep", "The pose that is shown becomes the start pose", commands.keepStart),
     ),
-    folded(
+    makeFold(
       store,
       line("Starts from", from.whole),
       line("Tolerance", tolerance, "What counts as reached [file units]; empty: the library's own"),
@@ -90,7 +90,7 @@ export function solverPanel(page, commands) {
 }
 
 /** One view more, one fewer: each has a method of its own. @param {Page} page @param {Commands} commands */
-function methodCount({ store }, commands) {
+function countMethods({ store }, commands) {
   const change = (/** @type {number} */ step) => () => commands.countViews((store.get("state")?.views ?? 1) + step);
   const fewer = button("views-fewer", "less", "Fewer", "The last view goes", change(-1));
   const more = button("views-more", "add", "More", "One more view, with another method", change(1));
@@ -120,7 +120,7 @@ function button(testid, drawing, text, title, act) {
 }
 
 /** What is set less often; whether it is folded is kept. @param {Store} store @param {...HTMLElement} lines */
-function folded(store, ...lines) {
+function makeFold(store, ...lines) {
   const whole = element(
     "details",
     { class: "solver-options", "data-testid": "solver-options" },
@@ -133,7 +133,7 @@ function folded(store, ...lines) {
 }
 
 /** Why some methods are greyed: lists show no titles everywhere. @param {Store} store */
-function refusedMethods(store) {
+function listRefusedMethods(store) {
   const title = element("summary", {});
   const list = element("ul", {});
   const whole = element("details", { class: "refused-methods", "data-testid": "refused-methods" }, title, list);

@@ -1,4 +1,4 @@
-/** The active chain: its target in numbers, the joint it starts at, and which axis of its tip is meant. */
+/** The active chain. Its target in numbers, the joint it starts at, and which axis of its tip is meant. */
 
 /**
  * @import { Page } from "poise/commands/commands.js"
@@ -6,11 +6,11 @@
  * @import { Store } from "poise/state/store.js"
  */
 
-import { lengthUnit, places, toDegrees, toRadians } from "poise/texts/figures.js";
-import { shortener } from "poise/texts/names.js";
-import { chainColour } from "poise/widgets/colours.js";
+import { findLengthUnit, places, toDegrees, toRadians } from "poise/texts/figures.js";
+import { makeShortener } from "poise/texts/names.js";
+import { chooseChainColour } from "poise/widgets/colours.js";
 import { element, setOptions } from "poise/widgets/element.js";
-import { line, numberField, showNumber, tick } from "poise/widgets/fields.js";
+import { line, makeNumberField, showNumber, tick } from "poise/widgets/fields.js";
 import { Euler, Quaternion } from "three";
 
 const AXES = ["x", "y", "z"];
@@ -22,7 +22,7 @@ const RELATIVE = new Set(["position", "place", "direction"]); // kinds of chains
  * @param {Page} page
  * @returns {HTMLElement}
  */
-export function targetPanel(page) {
+export function makeTargetPanel(page) {
   const { store, drags } = page;
   const active = () => store.get("state")?.chains.find((chain) => chain.id === store.get("active")) ?? null;
   /** @param {Record<string, unknown>} what */
@@ -37,7 +37,7 @@ export function targetPanel(page) {
   const putPole = (position) => active() && drags.place({ do: "pole", chain: active()?.id, position });
   const pole = vector("Pole", "pole", putPole);
   const axis = vector("Tip axis", "axis", (value) => change({ axis: value }), "Which axis of the tip is meant");
-  const root = rootChoice(store, (value) => change({ root: value }));
+  const root = makeRootChoice(store, (value) => change({ root: value }));
   const frame = frameChoice(store, (value) => change({ relative_to: value }));
   const follow = followBox((value) => change({ follow: value }));
   const rows = [position, direction, rotation, pole, axis, frame, follow, root];
@@ -53,26 +53,26 @@ export function targetPanel(page) {
   const showNumbers = (chain) => {
     if (!chain) return;
     const model = store.get("model")?.message;
-    position.show(chain.position, lengthUnit(model), places(model));
+    position.show(chain.position, findLengthUnit(model), places(model));
     direction.whole.hidden = chain.kind !== "direction";
     direction.show(chain.direction, "");
     rotation.whole.hidden = chain.kind !== "place";
     rotation.show(angles(chain.rotation), "deg", 2);
     pole.whole.hidden = !chain.pole;
-    if (chain.pole) pole.show(chain.pole, lengthUnit(model), places(model));
+    if (chain.pole) pole.show(chain.pole, findLengthUnit(model), places(model));
     axis.whole.hidden = chain.kind !== "direction" && chain.kind !== "look";
     axis.show(chain.axis, "");
   };
   store.on(["state", "active", "model"], show);
   store.on("dragged", (drag) => {
     const chain = active();
-    if (chain && drag.chain === chain.id) showNumbers(moved(chain, drag));
+    if (chain && drag.chain === chain.id) showNumbers(applyDrag(chain, drag));
   });
   return whole;
 }
 
 /** A chain with what is dragged of it where it is now. @param {Chain} chain @param {Dragged} drag @returns {Chain} */
-function moved(chain, { what, position, rotation = chain.rotation, direction = chain.direction }) {
+function applyDrag(chain, { what, position, rotation = chain.rotation, direction = chain.direction }) {
   if (!position) return chain;
   return what === "pole" ? { ...chain, pole: position } : { ...chain, position, rotation, direction };
 }
@@ -82,7 +82,7 @@ function moved(chain, { what, position, rotation = chain.rotation, direction = c
  * @param {Store} store
  * @param {(value: string|null) => void} change
  */
-function rootChoice(store, change) {
+function makeRootChoice(store, change) {
   const select = element("select", {
     "data-testid": "target-root",
     "aria-label": "Root",
@@ -91,7 +91,7 @@ function rootChoice(store, change) {
   /** @param {Chain} chain */
   const show = (chain) => {
     const joints = store.get("model")?.message.joints ?? [];
-    const short = shortener(joints);
+    const short = makeShortener(joints);
     const above = [];
     for (let i = joints.findIndex(({ name }) => name === chain.tip); i >= 0; i = joints[i].parent) {
       if (joints[i].shown || joints[i].name === chain.root) above.unshift(joints[i].name);
@@ -120,7 +120,7 @@ function frameChoice(store, change) {
   const show = (chain) => {
     whole.hidden = !RELATIVE.has(chain.kind);
     const joints = store.get("model")?.message.joints ?? [];
-    const short = shortener(joints);
+    const short = makeShortener(joints);
     const others = joints.filter(
       (joint) => joint.name !== chain.tip && (joint.shown || joint.name === chain.relative_to),
     );
@@ -151,8 +151,8 @@ function title(store, chain) {
   if (!chain) return [store.get("state")?.scope === "body" ? "Nothing is pulled." : "No chain: add one on the left."];
   const index = store.need("state").chains.indexOf(chain);
   const dot = element("span", { class: "chain-dot" });
-  dot.style.backgroundColor = chainColour(index);
-  const short = shortener(store.get("model")?.message.joints ?? []);
+  dot.style.backgroundColor = chooseChainColour(index);
+  const short = makeShortener(store.get("model")?.message.joints ?? []);
   const tip = element("span", { class: "unit", title: chain.tip }, chain.id === chain.tip ? "" : short(chain.tip));
   return [dot, short(chain.id), tip];
 }
@@ -168,7 +168,7 @@ function vector(text, testid, change, title = "") {
   const unit = element("span", { class: "unit" });
   let shown = [0, 0, 0];
   const fields = AXES.map((axis, i) =>
-    numberField(
+    makeNumberField(
       { required: true, "data-testid": `target-${testid}-${axis}`, "aria-label": `${text} ${axis}`, title: axis },
       (value) => change(shown.map((old, j) => (i === j ? (value ?? old) : old))),
     ),
@@ -187,7 +187,7 @@ function vector(text, testid, change, title = "") {
   return { whole, show };
 }
 
-/** w x y z to degrees about x, y, z (turned axes), and back. @param {number[]} numbers */
+/** w x y z to degrees about turned axes, and back. @param {number[]} numbers */
 function angles([w, x, y, z]) {
   const euler = new Euler().setFromQuaternion(new Quaternion(x, y, z, w), "XYZ");
   return [euler.x, euler.y, euler.z].map(toDegrees);

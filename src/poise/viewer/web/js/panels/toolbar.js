@@ -6,14 +6,14 @@
  * @import { Store } from "poise/state/store.js"
  */
 
-import { boneMoves, NO_TURN } from "poise/commands/commands.js";
+import { canBoneMove, NO_TURN } from "poise/commands/commands.js";
 import { openMenu } from "poise/files/opening.js";
-import { busyIndicator } from "poise/notices/messages.js";
-import { showMenu } from "poise/panels/show_menu.js";
+import { makeBusyIndicator } from "poise/notices/messages.js";
+import { makeShowMenu } from "poise/panels/show_menu.js";
 import { drawer } from "poise/panels/sides.js";
 import { element } from "poise/widgets/element.js";
 import { entry, menu } from "poise/widgets/menu.js";
-import { retitle, themeButton, toolButton } from "poise/widgets/tool_button.js";
+import { makeThemeButton, makeToolButton, retitle } from "poise/widgets/tool_button.js";
 
 const UNSAVED = "\u2022 "; // before the name of what has changes that no file has
 const TURN = "Turn the target (E)";
@@ -41,25 +41,25 @@ export function fillToolbar(place, page, commands) {
     drawer(store, "left", "Rig, chains and limits"),
     element("span", { class: "mark", title: "Poise" }, "Poise"),
     openMenu(page),
-    sceneMenu(store, page.send),
+    makeSceneMenu(store, page.send),
     saveMenu(store, page),
     group(
       "History",
-      historyButton(store, "undo", "Undo", "Ctrl+Z", commands.undo),
-      historyButton(store, "redo", "Redo", "Ctrl+Shift+Z", commands.redo),
+      makeHistoryButton(store, "undo", "Undo", "Ctrl+Z", commands.undo),
+      makeHistoryButton(store, "redo", "Redo", "Ctrl+Shift+Z", commands.redo),
     ),
-    group("Gizmo", ...gizmoButtons(store, commands)),
+    group("Gizmo", ...makeGizmoButtons(store, commands)),
     group(
       "Views",
-      viewsButton(store, 1, "one", "One view (1)", commands),
-      viewsButton(store, 2, "two", "Two views: compare two methods (2)", commands),
+      makeViewsButton(store, 1, "one", "One view (1)", commands),
+      makeViewsButton(store, 2, "two", "Two views: compare two methods (2)", commands),
     ),
-    toolButton("frame-all", "frame", "Frame all (F)", commands.frameAll),
-    showMenu(store, commands),
-    rigName(store),
-    busyIndicator(store),
-    themeButton(store, commands.theme),
-    toolButton("help", "help", "Keys and mouse (H or ?)", commands.help),
+    makeToolButton("frame-all", "frame", "Frame all (F)", commands.frameAll),
+    makeShowMenu(store, commands),
+    makeRigName(store),
+    makeBusyIndicator(store),
+    makeThemeButton(store, commands.theme),
+    makeToolButton("help", "help", "Keys and mouse (H or ?)", commands.help),
     drawer(store, "right", "Solver, target and convergence"),
   );
 }
@@ -76,8 +76,8 @@ function group(label, ...tools) {
  * @param {string} keys
  * @param {() => void} act
  */
-function historyButton(store, name, word, keys, act) {
-  const button = toolButton(name, name, `${word} (${keys})`, act);
+function makeHistoryButton(store, name, word, keys, act) {
+  const button = makeToolButton(name, name, `${word} (${keys})`, act);
   store.on("state", (state) => {
     button.disabled = !state[name];
     retitle(button, state[name] ? `${word}: ${state[name]} (${keys})` : `Nothing to ${name}`);
@@ -86,17 +86,22 @@ function historyButton(store, name, word, keys, act) {
 }
 
 /**
- * Which of them the gizmo does, not which was asked for last: a point cannot be turned, and a bone hardly ever moved.
+ * Which of them the gizmo does, not which was asked for last. A point cannot be turned, and a bone hardly ever moved.
  * @param {Store} store
  * @param {Commands} commands
  */
-function gizmoButtons(store, commands) {
-  const move = toolButton("gizmo-move", "move", "Move the target (W)", () => commands.gizmo("move"));
-  const turn = toolButton("gizmo-turn", "turn", TURN, () => commands.gizmo("turn"));
-  const local = toolButton("gizmo-local", "local", "Along the target's own axes, not the world's (X)", commands.space);
+function makeGizmoButtons(store, commands) {
+  const move = makeToolButton("gizmo-move", "move", "Move the target (W)", () => commands.gizmo("move"));
+  const turn = makeToolButton("gizmo-turn", "turn", TURN, () => commands.gizmo("turn"));
+  const local = makeToolButton(
+    "gizmo-local",
+    "local",
+    "Along the target's own axes, not the world's (X)",
+    commands.space,
+  );
   store.on(["gizmo", "holds", "space", "turning", "selected", "model"], () => {
     const onBone = store.get("turning") === true;
-    const either = !onBone || boneMoves(store); // whether there is a choice between moving and turning
+    const either = !onBone || canBoneMove(store); // whether there is a choice between moving and turning
     const turns = onBone || store.get("holds")?.turns === true;
     const turning = turns && store.get("gizmo") === "turn";
     move.setAttribute("aria-pressed", String(either && !turning));
@@ -105,7 +110,7 @@ function gizmoButtons(store, commands) {
     retitle(turn, turns ? TURN : NO_TURN);
     local.setAttribute("aria-pressed", String(store.get("space") === "local"));
   });
-  const bone = toolButton("gizmo-bone", "bone", "Turn the selected bone (T)", commands.turnBones);
+  const bone = makeToolButton("gizmo-bone", "bone", "Turn the selected bone (T)", commands.turnBones);
   store.on("turning", (turning) => bone.setAttribute("aria-pressed", String(turning)));
   return [move, turn, local, bone];
 }
@@ -117,19 +122,19 @@ function gizmoButtons(store, commands) {
  * @param {string} title
  * @param {Commands} commands
  */
-function viewsButton(store, count, drawing, title, commands) {
-  const button = toolButton(`views-${count}`, drawing, title, () => commands.countViews(count));
+function makeViewsButton(store, count, drawing, title, commands) {
+  const button = makeToolButton(`views-${count}`, drawing, title, () => commands.countViews(count));
   store.on("state", (state) => button.setAttribute("aria-pressed", String(state.views === count)));
   return button;
 }
 
 /** @param {Store} store @param {Send} send */
-function sceneMenu(store, send) {
+function makeSceneMenu(store, send) {
   const list = element("div", { class: "scenes", "aria-label": "Scenes" });
   /** @param {string|null} name */
   const go = (name) => () => send({ do: "scene", name });
   store.on("welcome", ({ scenes }) => {
-    list.replaceChildren(...scenes.map(({ name, title, text }) => sceneEntry(name, title, text, go(name))));
+    list.replaceChildren(...scenes.map(({ name, title, text }) => makeSceneEntry(name, title, text, go(name))));
   });
   /** @type {string|null} the file that leads the list */
   let shown = null;
@@ -149,7 +154,7 @@ function sceneMenu(store, send) {
  * A scene with its small picture.
  * @param {string} name @param {string} title @param {string} text @param {() => void} act
  */
-function sceneEntry(name, title, text, act) {
+function makeSceneEntry(name, title, text, act) {
   const whole = entry(`scene-${name}`, title, text, act);
   const picture = element("img", { class: "entry-picture", src: `./scenes/${name}.png`, alt: "", loading: "lazy" });
   whole.classList.add("with-picture");
@@ -174,7 +179,7 @@ function saveMenu(store, page) {
 }
 
 /** @param {Store} store */
-function rigName(store) {
+function makeRigName(store) {
   const name = element("span", { class: "rig-name", "data-testid": "rig-name" });
   store.on(["state", "model"], () => {
     const { message } = store.get("model") ?? {};

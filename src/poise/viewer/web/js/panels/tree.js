@@ -1,4 +1,4 @@
-/** The joint tree as an outliner walks it: which rows there are, how deep, and which of them are to be seen. */
+/** The joint tree as an outliner walks it. Which rows there are, how deep, and which of them are to be seen. */
 
 /** @typedef {{name: string, parent: number, shown: boolean}} Joint */
 
@@ -22,7 +22,7 @@ export class Tree {
   }
 
   /**
-   * For each joint how deep its row stands, or -1 where it is not to be seen.
+   * Depth of each joint's row, or -1 where it is hidden.
    *
    * What a search finds is seen with all above it, whatever is folded. A joint that is no bone is left out unless
    * `helpers`, and what hangs on it moves up by one.
@@ -33,7 +33,7 @@ export class Tree {
   rows({ query, folded, helpers }) {
     const { joints, order } = this;
     const count = joints.length;
-    const kept = this.found(query, helpers);
+    const kept = this.findRows(query, helpers);
     const parents = new Int32Array(count).fill(-1);
     const depths = new Int32Array(count).fill(-1);
     const closed = new Uint8Array(count); // itself or something above is folded
@@ -54,11 +54,11 @@ export class Tree {
   }
 
   /**
-   * Which joints a search keeps: those whose name has every word of it, and all above them.
+   * Which joints a search keeps. Those whose name has every word of it, and all above them.
    * @param {string} query
    * @param {boolean} helpers
    */
-  found(query, helpers) {
+  findRows(query, helpers) {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     const kept = new Uint8Array(this.joints.length);
     for (let r = this.order.length - 1; r >= 0; r -= 1) {

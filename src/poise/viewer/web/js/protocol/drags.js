@@ -1,4 +1,4 @@
-/** Targets on their way out: numbered, at most one per picture, and timed until the pose that answers them. */
+/** Targets on their way out. Numbered, at most one per picture, and timed until the pose that answers them. */
 
 /** @import { Action, Phase, Send } from "poise/protocol/messages.ts" */
 
@@ -23,7 +23,7 @@ export class Drags {
   }
 
   /**
-   * A drag of anything; the first move after a picture goes out at once, of later ones only the newest.
+   * A drag of anything. The first move after a picture goes out at once, of later ones only the newest.
    * @param {Action} given
    * @returns {number} its serial: a state with the same or a later one contains it
    */
@@ -43,7 +43,7 @@ export class Drags {
     return action.serial;
   }
 
-  /** Numbers typed into a field: the end of a drag that was none, one step of undo. @param {Action} action */
+  /** Numbers typed into a field. The end of a drag that was none, one step of undo. @param {Action} action */
   place(action) {
     this.drag({ ...action, phase: "end" });
   }
@@ -75,7 +75,7 @@ export class Drags {
    * A frame arrived that answers targets up to `serial`. After a reload the numbers go on where the last page was.
    * @param {number} serial
    */
-  answered(serial) {
+  receiveAnswer(serial) {
     if (serial > this.serial) this.serial = serial;
     const now = performance.now();
     for (const [number, at] of this.sentAt) {
@@ -97,7 +97,7 @@ export class Drags {
  * @param {number[]} times
  * @returns {number} how many of these times [ms] lie in the last second
  */
-export function perSecond(times) {
+export function countPerSecond(times) {
   const since = performance.now() - 1000;
   return times.length - (times.findLastIndex((at) => at < since) + 1);
 }

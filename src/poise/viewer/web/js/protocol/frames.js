@@ -1,5 +1,5 @@
 /**
- * Pose frames as they come through the socket: a header of 28 bytes and 12 for each view, then 32-bit floats
+ * Pose frames as they come through the socket. A header of 28 bytes and 12 for each view, then 32-bit floats
  * [views][characters][joints][width]. Nothing is copied: the numbers stay where they arrived.
  */
 
@@ -48,7 +48,7 @@ const REFUSED = 254; // the solver does not take the goals
  */
 
 /** @param {number} code */
-function statusOf(code) {
+function readStatus(code) {
   if (code === MISSED) return "missed";
   return code === REFUSED ? "refused" : (STATUS[code] ?? "nothing");
 }
@@ -84,7 +84,7 @@ export function parseFrame(buffer) {
     frame: at.getUint32(8, true),
     serial: at.getUint32(12, true),
     time: at.getFloat32(16, true),
-    status: each((start) => statusOf(at.getUint8(start))),
+    status: each((start) => readStatus(at.getUint8(start))),
     playing: (flags & 1) !== 0,
     busy: (flags & 2) !== 0,
     iteration: at.getUint16(22, true),
@@ -98,12 +98,12 @@ export function parseFrame(buffer) {
 }
 
 /**
- * The numbers of one view; a view that the frame lacks shows the last one it has.
+ * The numbers of one view. A view that the frame lacks shows the last one it has.
  * @param {Frame} frame
  * @param {number} view
  * @returns {Float32Array}
  */
-export function viewOf(frame, view) {
+export function readView(frame, view) {
   const size = frame.characters * frame.joints * frame.width;
   const start = Math.min(view, frame.views - 1) * size;
   return frame.data.subarray(start, start + size);

@@ -1,5 +1,5 @@
 /**
- * A figure that breathes and shifts its weight while nobody touches the page. Poise moves it; the page says when it may:
+ * A figure breathes and shifts its weight while nobody touches the page. Poise moves it; the page says when it may:
  * at once where it opens, some seconds after the last press or key, never where the system asks for less motion.
  */
 

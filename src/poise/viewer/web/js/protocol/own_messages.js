@@ -1,4 +1,4 @@
-/** Messages that an exported page makes itself, in the form in which the server sends them. */
+/** Messages of an exported page, in the form of the server's. */
 
 /**
  * @import { Frame } from "poise/protocol/frames.js"

@@ -1,4 +1,4 @@
-/** Changes on their way out: numbered, so that a state from before a change does not undo it on the page. */
+/** Changes on their way out. Numbered, so that a state from before a change does not undo it on the page. */
 
 /** @import { Action, Send, State } from "poise/protocol/messages.ts" */
 
@@ -40,7 +40,7 @@ export class Revisions {
     return sent;
   }
 
-  /** A state that was begun before the newest change waits for the one after it. @param {Partial<State>} changes */
+  /** A state from before the newest change waits for the next one. @param {Partial<State>} changes */
   receive(changes) {
     this.held = { ...this.held, ...changes };
     this.known = changes.revision ?? this.known;

@@ -1,4 +1,4 @@
-/** The one connection to Poise: who this page is, what comes in, what goes out, and coming back after a break. */
+/** The one connection to Poise. Who this page is, what comes in, what goes out, and coming back after a break. */
 
 /** @import { Action, ToPage } from "poise/protocol/messages.ts" */
 
@@ -38,7 +38,7 @@ export class Connection {
     /** @type {WebSocket|null} */
     this.socket = null;
     this.timer = 0;
-    const { token, scene, notebook } = addressed();
+    const { token, scene, notebook } = readAddress();
     /** Whether a notebook opened the page: its token opens it again. */
     this.notebook = notebook;
     this.token = token ?? (notebook ? read(() => sessionStorage, TOKEN) : null);
@@ -51,11 +51,11 @@ export class Connection {
   open() {
     clearTimeout(this.timer);
     this.receivers.onStatus("opening", "");
-    const socket = newSocket();
+    const socket = makeSocket();
     socket.binaryType = "arraybuffer";
     socket.addEventListener("open", () => this.introduce(socket));
     socket.addEventListener("message", (event) => this.receive(event.data));
-    socket.addEventListener("close", (event) => this.closed(socket, event));
+    socket.addEventListener("close", (event) => this.receiveClose(socket, event));
     this.socket = socket;
   }
 
@@ -130,7 +130,7 @@ export class Connection {
    * @param {(heard: boolean) => void} done whether the request has come through
    */
   askForLink(done) {
-    const socket = newSocket();
+    const socket = makeSocket();
     socket.addEventListener("open", () => socket.send(JSON.stringify({ do: "ask" })));
     socket.addEventListener("close", ({ code }) => done(code === USED));
   }
@@ -143,7 +143,7 @@ export class Connection {
   }
 
   /** @param {WebSocket} socket @param {CloseEvent} event */
-  closed(socket, { code, reason }) {
+  receiveClose(socket, { code, reason }) {
     if (socket !== this.socket) return;
     this.socket = null;
     if (code === ENDED) {
@@ -161,19 +161,19 @@ export class Connection {
   }
 }
 
-function newSocket() {
+function makeSocket() {
   return new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/socket`);
 }
 
-/** The token and the scene of the address, and whether it is that of a notebook's cell. */
-function addressed() {
+/** Token and scene of the address. It may be that of a notebook's cell. */
+function readAddress() {
   const { searchParams } = new URL(location.href);
   const token = searchParams.get("token");
   const scene = token ? searchParams.get("scene") : null; // a reload keeps what was done in the scene
   return { token, scene, notebook: searchParams.has("notebook") };
 }
 
-/** Take the token out of the address, so that it is in no history or screenshot. */
+/** Take the token out of the address. It is in no history or screenshot then. */
 function hideToken() {
   const address = new URL(location.href);
   if (!address.searchParams.has("token")) return;
@@ -181,7 +181,7 @@ function hideToken() {
   history.replaceState(null, "", address.pathname + address.search);
 }
 
-/** The random name of this browser: the one that it has kept, or a new one. */
+/** The random name of this browser. The one that it has kept, or a new one. */
 function ownName() {
   const kept = read(() => localStorage, BROWSER);
   if (kept) return kept;
@@ -193,7 +193,7 @@ function ownName() {
 }
 
 /**
- * What a storage of the browser has; null where it has nothing, or storage is off.
+ * What a storage of the browser has. Null where it has nothing, or storage is off.
  * @param {() => Storage} storage
  * @param {string} name
  */
@@ -206,7 +206,7 @@ function read(storage, name) {
 }
 
 /**
- * Keep a value, or with null none; where storage is off, nothing is kept.
+ * Keep a value, or with null none. Where storage is off, nothing is kept.
  * @param {() => Storage} storage
  * @param {string} name
  * @param {string|null} value

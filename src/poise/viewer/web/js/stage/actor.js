@@ -1,4 +1,4 @@
-/** All that is drawn of one model: bones, skin, ghost, axes, limits, trail, handles; made anew with each model. */
+/** All that is drawn of one model. Bones, skin, ghost, axes, limits, trail, handles; made anew with each model. */
 
 /**
  * @import { Frame } from "poise/protocol/frames.js"
@@ -15,17 +15,17 @@ import { Loops } from "poise/figure/loops.js";
 import { Skin } from "poise/figure/skin.js";
 import { Surface } from "poise/figure/surface.js";
 import { Trail } from "poise/figure/trail.js";
-import { Handles, wantedIn } from "poise/handles/handles.js";
+import { Handles, listWanted } from "poise/handles/handles.js";
 import { Poles } from "poise/handles/poles.js";
 import { Ranges } from "poise/handles/ranges.js";
-import { viewOf } from "poise/protocol/frames.js";
+import { readView } from "poise/protocol/frames.js";
 import { PALETTES } from "poise/stage/palette.js";
 import { SHOWN_AT_FIRST } from "poise/state/settings.js";
 import { Color, Matrix4, Vector3 } from "three";
 
 const _scale = new Matrix4();
 
-/** Whether a model's bones are seen, its skin, and so on, as long as nobody has said it. */
+/** What is drawn of a model, as long as nobody has chosen. */
 export const SHOW = { ...SHOWN_AT_FIRST, ghost: false, trail: false, shadows: false };
 
 export class Actor {
@@ -81,7 +81,7 @@ export class Actor {
     this.paintBones();
   }
 
-  /** Colour the bones for what is selected, moves, or is at a limit. */
+  /** Colour selected bones, moving ones, and those at a limit. */
   paintBones() {
     const { palette } = this;
     const plain = new Color(palette.bone);
@@ -115,7 +115,7 @@ export class Actor {
     if (this.figure.ready) this.axes.update();
   }
 
-  /** Limits of a whole body are seen while a part is pulled, or a bone is selected. */
+  /** Whether limits are seen. Those of a whole body are while a part is pulled, or a bone is selected. */
   _showLimits() {
     this.limits.group.visible = this.show.limits && (!this.resting || this.selected >= 0);
   }
@@ -135,7 +135,7 @@ export class Actor {
     this.limits.set(state.outlines ?? {}, state.limits ?? {});
     if (this.figure.ready) this.limits.update();
     this._setLimbs(state.retargeting);
-    this.handles.set(wantedIn(state, up), state.serial, up);
+    this.handles.set(listWanted(state, up), state.serial, up);
     this.poles.set(state.chains ?? []);
     this.ranges.set(state.chains ?? []);
     this.paintBones();
@@ -179,7 +179,7 @@ export class Actor {
 
   /** Show one view of a frame. @param {Frame} frame @param {number} slot */
   setFrame(frame, slot) {
-    this.figure.update(viewOf(frame, slot), frame.width, frame.characters);
+    this.figure.update(readView(frame, slot), frame.width, frame.characters);
     this._showMissed(frame.time);
     this.bones.update();
     this.skin.update();
@@ -192,22 +192,22 @@ export class Actor {
 
   /** @param {Frame} frame */
   setGhost(frame) {
-    this.start.update(viewOf(frame, 0), frame.width, frame.characters);
+    this.start.update(readView(frame, 0), frame.width, frame.characters);
     this.ghost.update();
   }
 
-  /** Places of all that is to be seen: joints, bone ends, some of the skin, the ghost. @returns {number[][]} */
+  /** Places of all that is to be seen. Joints, bone ends, some of the skin, the ghost. @returns {number[][]} */
   points() {
-    const ghost = this.ghost.group.visible && this.start.ready ? jointsOf(this.start) : [];
+    const ghost = this.ghost.group.visible && this.start.ready ? listJoints(this.start) : [];
     return [...this.skin.points(), ...this.joints(), ...ghost];
   }
 
   /** Places of all shown joints and bone ends. @returns {number[][]} */
   joints() {
-    return jointsOf(this.figure);
+    return listJoints(this.figure);
   }
 
-  /** A joint, the end of its bone, and the joints that hang from it. @param {number} row @returns {number[][]} */
+  /** A joint, the end of its bone, and its children. @param {number} row @returns {number[][]} */
   around(row) {
     const { figure } = this;
     const below = figure.joints.flatMap(({ parent, shown }, child) => (parent === row && shown ? [child] : []));
@@ -218,9 +218,9 @@ export class Actor {
   front(up) {
     const { figure } = this;
     /** @param {string} role */
-    const rowOf = (role) => figure.joints.findIndex((joint) => joint.role === role);
+    const findRow = (role) => figure.joints.findIndex((joint) => joint.role === role);
     for (const limb of ["UpperLeg", "UpperArm"]) {
-      const [left, right] = [rowOf(`left${limb}`), rowOf(`right${limb}`)];
+      const [left, right] = [findRow(`left${limb}`), findRow(`right${limb}`)];
       if (left < 0 || right < 0) continue;
       const across = new Vector3()
         .fromArray(figure.position(left))
@@ -260,8 +260,8 @@ export class Actor {
   }
 }
 
-/** Places of the joints that are shown and of the ends of their bones. @param {Figure} figure */
-function jointsOf(figure) {
+/** Places of shown joints, and of the ends of their bones. @param {Figure} figure */
+function listJoints(figure) {
   /** @type {number[][]} */
   const found = [];
   for (let c = 0; c < figure.characters; c++) {

@@ -1,4 +1,4 @@
-/** The camera: orbit, pan, zoom and touch about a point, in any unit, with the file's own axis upwards. */
+/** The camera. Orbit, pan, zoom and touch about a point, in any unit, with the file's own axis upwards. */
 
 /**
  * @import { Axis } from "poise/protocol/messages.ts"
@@ -7,20 +7,20 @@
  * @import { PerspectiveCamera } from "three"
  */
 
-import { SIDES, sidesOf } from "poise/stage/view_cube.js";
+import { listSides, SIDES } from "poise/stage/view_cube.js";
 import { Ray, Vector3 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 
 /** @type {Record<Axis, number[]>} */
 const UP = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1] };
 /**
- * To where a figure faces that has no limbs to tell it: characters face +z (y up), robots +x (z up).
+ * To where a figure faces that has no limbs to tell it. Characters face +z (y up), robots +x (z up).
  * @type {Record<Axis, number[]>}
  */
 const FRONT = { x: [0, 0, 1], y: [0, 0, 1], z: [1, 0, 0] };
 /** @type {Axis[]} */
 const AXES = ["x", "y", "z"];
-/** From where a new figure is looked at: so far to its left, upwards, and in front of it. */
+/** From where a new figure is looked at. So far to its left, upwards, and in front of it. */
 const PERSON = [0.55, 0.28, 1];
 const ROBOT = [0.75, 0.42, 1];
 const ANGLE = 38; // of view, upright [degrees]
@@ -60,7 +60,7 @@ export class Camera {
     this._still = false; // what moves it is no hand
     this._view = { width: 1, height: 1, upright: 1 }; // of the canvas [pixels], as refresh() has seen it last
     this.front = new Vector3().fromArray(FRONT.y);
-    this.sides = sidesOf(this.camera.up, this.front);
+    this.sides = listSides(this.camera.up, this.front);
     this.from = PERSON;
     this.controls = this._orbit(true);
     this._behind = 0; // how much higher the figure is since it was framed [figure sizes]
@@ -91,7 +91,7 @@ export class Camera {
   }
 
   /**
-   * Where the figure's front is: the axis of the file that is nearest to it.
+   * Where the figure's front is. The axis of the file that is nearest to it.
    * @param {number[]|null} [way] rig coordinates; null: it has no sides
    */
   setFront(way = null) {
@@ -103,7 +103,7 @@ export class Camera {
     this.front = told
       ? new Vector3().setComponent("xyz".indexOf(main), Math.sign(level[main]))
       : new Vector3().fromArray(FRONT[this.up]);
-    this.sides = sidesOf(up, this.front);
+    this.sides = listSides(up, this.front);
     this.from = told || this.up !== "z" ? PERSON : ROBOT;
   }
 
@@ -143,7 +143,7 @@ export class Camera {
   }
 
   /**
-   * Go along with a figure that walks: at once on the level, upwards little by little; no hand has moved the camera.
+   * Go along with a figure that walks. At once on the level, upwards little by little; no hand has moved the camera.
    * @param {number[]} from @param {number[]} to rig coordinates of its hips
    */
   carry(from, to) {
@@ -158,7 +158,7 @@ export class Camera {
     this._update();
   }
 
-  /** Look at a new figure from its front, a little from the side and above. */
+  /** Look at a new figure from its front. The camera is a little to the side and above. */
   lookFromFront() {
     const [left, up, front] = this.from;
     const away = this.front.clone().multiplyScalar(front).addScaledVector(this.sides.left, left);
@@ -168,7 +168,7 @@ export class Camera {
   }
 
   /**
-   * Bring all points into the picture, from the direction in which the camera looks now.
+   * Bring all points into the picture. The camera keeps its direction.
    * @param {number[][]} points rig coordinates
    * @param {{room?: number, handles?: number[][]}} [more] room around them; places that have arrows
    */
@@ -185,16 +185,16 @@ export class Camera {
       high.max(point);
     }
     const centre = low.add(high).multiplyScalar(0.5);
-    const axes = axesOf(this.camera, this.controls.target);
+    const axes = listAxes(this.camera, this.controls.target);
     const [width, height] = this.stage.extent();
     const taken = Math.min((width < NARROW ? TWO_LINES : CAPTION) / height, 0.25); // of the height
     const beside = Math.max(Math.min(1, MARGIN * (1 - (2 * ARROWS * height) / width)), 0.5);
     let away = 0;
     for (let round = 0; round < 3; round++) {
       // what is near looks larger: the middle of the picture is not that of the box
-      const whole = distanceFor(this.camera, seen, centre, axes, [1, 1 - taken]);
-      away = Math.max(whole, distanceFor(this.camera, held, centre, axes, [beside, 1 - taken]), NEAREST) * room;
-      centre.add(shiftOf(seen, centre, axes, away));
+      const whole = computeDistance(this.camera, seen, centre, axes, [1, 1 - taken]);
+      away = Math.max(whole, computeDistance(this.camera, held, centre, axes, [beside, 1 - taken]), NEAREST) * room;
+      centre.add(computeShift(seen, centre, axes, away));
     }
     centre.addScaledVector(axes.up, taken * away * Math.tan((ANGLE * Math.PI) / 360));
     this.controls.target.copy(centre);
@@ -221,7 +221,7 @@ export class Camera {
     this._update();
   }
 
-  /** Go about what is looked at, as a drag beside the figure does. @param {number} aside [rad] @param {number} up [rad] */
+  /** Orbit, as a drag beside the figure does. @param {number} aside [rad] @param {number} up [rad] */
   orbit(aside, up) {
     const { position } = this.camera;
     const back = position.clone().sub(this.controls.target);
@@ -230,7 +230,7 @@ export class Camera {
     const rise = Math.min(Math.max(height + up, -STEEPEST), STEEPEST) - height;
     back.applyAxisAngle(across, -rise).applyAxisAngle(this.camera.up, aside);
     position.copy(this.controls.target).add(back);
-    this._moved();
+    this._tellMove();
   }
 
   /** Move aside with what is looked at. @param {number} right of the distance @param {number} up of the distance */
@@ -239,23 +239,23 @@ export class Camera {
     const way = new Vector3(right, up, 0).multiplyScalar(away).applyQuaternion(this.camera.quaternion);
     this.camera.position.add(way);
     this.controls.target.add(way);
-    this._moved();
+    this._tellMove();
   }
 
   /** Go nearer or farther. @param {number} factor of the distance */
   zoom(factor) {
     this.backOff(factor);
-    this._moved();
+    this._tellMove();
   }
 
   /** A hand has moved it. */
-  _moved() {
+  _tellMove() {
     this._update();
     this.touched = true;
     this.onMove(this.state());
   }
 
-  /** Planes near and far enough for the distance at hand; called before each drawing. */
+  /** Planes near and far enough for the distance at hand. Called before each drawing. */
   fitPlanes() {
     const away = this.camera.position.distanceTo(this.controls.target);
     const near = Math.min(away, 1) * 0.01;
@@ -265,7 +265,7 @@ export class Camera {
     this.camera.updateProjectionMatrix();
   }
 
-  /** Bring the camera's matrices up to date, for what is computed between two drawings. */
+  /** Bring the camera's matrices up to date between two drawings. */
   refresh() {
     this.camera.updateMatrixWorld();
     const [width, height] = this.stage.extent();
@@ -287,14 +287,14 @@ export class Camera {
   }
 
   /**
-   * The point of the scene that is seen at a place of the canvas; call refresh() before.
+   * The point of the scene at a place of the canvas. Call refresh() before.
    * @param {number} x pixels
    * @param {number} y
    * @param {number} ahead of the camera [figure sizes]
    * @returns {number[]} rig coordinates
    */
   pointAt(x, y, ahead) {
-    return this._seenAt(x, y, ahead).multiplyScalar(this.stage.size).toArray();
+    return this._findPoint(x, y, ahead).multiplyScalar(this.stage.size).toArray();
   }
 
   /**
@@ -305,11 +305,11 @@ export class Camera {
    */
   ray(x, y) {
     const from = new Vector3().setFromMatrixPosition(this.camera.matrixWorld);
-    return new Ray(from, this._seenAt(x, y, 1).sub(from).normalize());
+    return new Ray(from, this._findPoint(x, y, 1).sub(from).normalize());
   }
 
   /** @param {number} x @param {number} y @param {number} ahead */
-  _seenAt(x, y, ahead) {
+  _findPoint(x, y, ahead) {
     const { width, height, upright } = this._view;
     const pixel = (2 * upright * ahead) / height; // how large one is there
     const seen = new Vector3((x - width / 2) * pixel, (height / 2 - y) * pixel, -ahead);
@@ -337,25 +337,25 @@ function widen(range, value) {
 /** @typedef {{back: Vector3, right: Vector3, up: Vector3}} Directions */
 
 /**
- * The picture's own directions: to the right, up, and back towards the camera.
+ * The picture's own directions. To the right, up, and back towards the camera.
  * @param {PerspectiveCamera} camera
  * @param {Vector3} target
  */
-function axesOf(camera, target) {
+function listAxes(camera, target) {
   const back = camera.position.clone().sub(target).normalize();
   const right = new Vector3().crossVectors(camera.up, back).normalize();
   return { back, right, up: new Vector3().crossVectors(back, right) };
 }
 
 /**
- * How far back from `centre` the camera has to be to see all points in shares of the picture's width and height.
+ * Distance from `centre` at which all points are in the picture. Margins are shares of its width and height.
  * @param {PerspectiveCamera} camera
  * @param {Vector3[]} points
  * @param {Vector3} centre
  * @param {Directions} directions
  * @param {number[]} numbers
  */
-function distanceFor(camera, points, centre, { back, right, up }, [across, share]) {
+function computeDistance(camera, points, centre, { back, right, up }, [across, share]) {
   const tangent = Math.tan((camera.fov * Math.PI) / 360);
   const [wide, upright] = [tangent * camera.aspect * across, tangent * share];
   let most = 0;
@@ -368,13 +368,13 @@ function distanceFor(camera, points, centre, { back, right, up }, [across, share
 }
 
 /**
- * From `centre` to what is in the middle of the picture when it is seen from `away`.
+ * From `centre` to the middle of the picture, seen from `away`.
  * @param {Vector3[]} points
  * @param {Vector3} centre
  * @param {Directions} directions
  * @param {number} away
  */
-function shiftOf(points, centre, { back, right, up }, away) {
+function computeShift(points, centre, { back, right, up }, away) {
   const across = [Infinity, -Infinity];
   const upwards = [Infinity, -Infinity];
   for (const point of points) {

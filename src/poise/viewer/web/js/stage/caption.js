@@ -1,9 +1,9 @@
-/** The lines over a view: which method, how it went, how long it took, what is left. */
+/** The lines over a view. Which method, how it went, how long it took, what is left. */
 
 /** @import { Store } from "poise/state/store.js" */
 
-import { distance, lengthUnit, median } from "poise/texts/figures.js";
-import { spoken, time } from "poise/texts/spoken.js";
+import { distance, findLengthUnit, median } from "poise/texts/figures.js";
+import { speak, time } from "poise/texts/spoken.js";
 import { VIEW_LETTERS } from "poise/widgets/colours.js";
 import { element } from "poise/widgets/element.js";
 
@@ -55,7 +55,7 @@ export function caption(store, slot) {
     const view = answer.views[slot];
     if (!view) return;
     left.hidden = / left\b/.test(view.sentence); // it says so itself, of the same solve
-    sentence.textContent = spoken(view.sentence, store.get("model")?.message.size ?? 1) || "Drag a target.";
+    sentence.textContent = speak(view.sentence, store.get("model")?.message.size ?? 1) || "Drag a target.";
     status.title = [view.sentence, view.note].filter(Boolean).join("\n"); // with all digits
     dot.dataset.status = view.status;
     without.hidden = !view.left_out?.length;
@@ -96,7 +96,7 @@ function showFigures(store, slot, figures, left) {
     figures.title = `median of the last ${newest.length}: ${middle} µs; the newest took ${last} µs`;
     figures.dataset.newest = String(last);
     left.textContent = Number.isFinite(away) ? `${distance(away, store.get("model")?.message)} left` : "";
-    left.title = Number.isFinite(away) ? `${away} ${lengthUnit(store.get("model")?.message)}` : "";
+    left.title = Number.isFinite(away) ? `${away} ${findLengthUnit(store.get("model")?.message)}` : "";
   };
   const ofFrame = store.on("frame", (frame) => {
     if (slot >= frame.views) return; // of before this view was there

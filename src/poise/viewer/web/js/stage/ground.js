@@ -1,4 +1,4 @@
-/** What is underfoot: a grid that fades into the distance, the shadow on it, and the terrain of a scene. */
+/** What is underfoot. A grid that fades into the distance, the shadow on it, and the terrain of a scene. */
 
 /**
  * @import { Figure } from "poise/figure/figure.js"
@@ -9,7 +9,7 @@
  */
 
 import { SoftShadow } from "poise/stage/soft_shadow.js";
-import { edgesOf, hides, isEdge, isUneven, TerrainMaterial } from "poise/stage/terrain.js";
+import { findEdges, hides, isEdge, isUneven, TerrainMaterial } from "poise/stage/terrain.js";
 import {
   Color,
   DoubleSide,
@@ -65,7 +65,7 @@ export class Ground {
     this.stage = stage;
     this.group = new Group();
     this.plane = new Group();
-    this.grid = new Mesh(new PlaneGeometry(WIDE, WIDE), gridMaterial());
+    this.grid = new Mesh(new PlaneGeometry(WIDE, WIDE), makeGridMaterial());
     this.shade = new Mesh(new PlaneGeometry(12, 12), new ShadowMaterial({ depthWrite: false }));
     this.shade.receiveShadow = true;
     this.shade.renderOrder = -1;
@@ -106,7 +106,7 @@ export class Ground {
     this.material.setScale(UP[this.up], cell);
   }
 
-  /** Lay the floor below a figure that has just appeared; a rest pose may hang below zero. @param {Figure} figure */
+  /** Lay the floor below a figure that has just appeared. A rest pose may hang below zero. @param {Figure} figure */
   standUnder(figure) {
     const axis = "xyz".indexOf(this.up);
     let low = Infinity;
@@ -149,15 +149,15 @@ export class Ground {
     if (ask !== this._ask) return; // another one was asked for meanwhile
     this._clear();
     this.terrain = gltf ? (gltf.scene ?? gltf.scenes[0]) : null;
-    /** @type {ReturnType<typeof edgesOf>[]} */
+    /** @type {ReturnType<typeof findEdges>[]} */
     const edges = [];
     this.terrain?.traverse((object) => {
       if (!(object instanceof Mesh)) return;
       const flat = !object.geometry.attributes.normal;
-      if (flat) object.geometry = faceted(object.geometry);
+      if (flat) object.geometry = makeFaceted(object.geometry);
       object.material = this.material;
       object.receiveShadow = true;
-      if (flat) edges.push(edgesOf(object, this.edgeColour));
+      if (flat) edges.push(findEdges(object, this.edgeColour));
     });
     if (this.terrain) this.group.add(this.terrain);
     for (const lines of edges) if (lines) this.terrain?.add(lines);
@@ -199,24 +199,24 @@ export class Ground {
 }
 
 /**
- * A mesh without normals has flat faces, as glTF wants it: the edges of stairs are edges.
+ * A mesh without normals has flat faces, as glTF wants it. The edges of stairs are edges.
  * @param {BufferGeometry} geometry
  */
-function faceted(geometry) {
+function makeFaceted(geometry) {
   const flat = geometry.toNonIndexed();
   flat.computeVertexNormals();
   geometry.dispose();
   return flat;
 }
 
-/** Width of a cell: 1, 2 or 5 times a power of ten, about a fifth of a figure. @param {number} size file units */
+/** Width of a cell. 1, 2 or 5 times a power of ten, about a fifth of a figure. @param {number} size file units */
 export function stepFor(size) {
   const wanted = size / 5;
   const ten = 10 ** Math.floor(Math.log10(wanted));
   return ten * ([5, 2, 1].find((step) => step * ten <= wanted * 1.0001) ?? 1);
 }
 
-function gridMaterial() {
+function makeGridMaterial() {
   const uniforms = {
     cell: { value: 0.2 },
     reach: { value: 8 },

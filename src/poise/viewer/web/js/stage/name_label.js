@@ -25,7 +25,12 @@ export class NameLabel {
     Object.assign(this.element.style, { color: ink, background: paper });
   }
 
-  /** @param {string|null} text @param {number} x @param {number} y pixels in the container @param {number} width of it */
+  /**
+   * @param {string|null} text
+   * @param {number} x
+   * @param {number} y pixels in the container
+   * @param {number} width of it
+   */
   show(text, x = 0, y = 0, width = Infinity) {
     this.element.hidden = text === null;
     if (text === null) return;

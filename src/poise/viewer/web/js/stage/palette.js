@@ -1,4 +1,4 @@
-/** The colours of what is drawn, one table a theme; every text and line keeps its contrast on both.
+/** The colours of what is drawn, one table a theme. Every text and line keeps its contrast on both.
  * What can be taken for each other differs for the colour-blind, too, and red is for errors alone. */
 
 const SHARED = { x: 0xe5484d, y: 0x4caf50, z: 0x3b82f6 };

@@ -1,4 +1,4 @@
-/** The lamp and its shadow: they follow the figure, so that a walk of any length keeps its shadow. */
+/** The lamp and its shadow. They follow the figure, so that a walk of any length keeps its shadow. */
 
 /**
  * @import { Figure } from "poise/figure/figure.js"
@@ -35,7 +35,7 @@ export function useShadows(stage, on) {
 }
 
 /**
- * Put the lamps above the figures, to the side; called before each drawing.
+ * Put the lamps above the figures, to the side. Called before each drawing.
  * @param {Stage} stage
  * @param {Camera} view
  * @param {Actor|null} actor
@@ -68,7 +68,7 @@ export function shine(stage, view, actor) {
 }
 
 /**
- * Where the characters stand and how far they spread, in steps so that the shadow's edge does not swim.
+ * Where the characters stand and how far they spread. It goes in steps: the shadow's edge does not swim.
  * @param {Figure} figure
  */
 function crowd(figure) {

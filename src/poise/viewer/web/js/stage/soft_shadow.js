@@ -1,5 +1,5 @@
 /**
- * Soft shadows on level ground: a wide one under the hips, and a darker one under each foot. They cost next to nothing,
+ * Soft shadows on level ground. A wide one under the hips, and a darker one under each foot. They cost next to nothing,
  * so that a figure stands on its ground even where the lamp's own shadow takes too long.
  */
 
@@ -11,7 +11,7 @@
 
 import { InstancedMesh, Matrix4, PlaneGeometry, Quaternion, ShaderMaterial, Vector3 } from "three";
 
-/** Widths, heights above the ground at which they are gone [figure sizes], and shares of the ink, by role. */
+/** Width, fading height [figure sizes] and share of the ink, by role. Above the fading height there is no shadow. */
 /** @type {Record<string, {wide: number, fade: number, share: number}>} */
 const BLOTS = {
   hips: { wide: 0.75, fade: 1.2, share: 0.8 },

@@ -1,5 +1,5 @@
 /**
- * The canvas and when it is drawn: a renderer, two scenes that are drawn one over the other, and frames on demand.
+ * The canvas and when it is drawn. A renderer, two scenes that are drawn one over the other, and frames on demand.
  *
  * Everything in rig coordinates hangs in `world` (or `front`, its twin in the scene drawn on top), which is scaled by
  * one over the figure's size: to three.js every figure is one unit tall, so that its own tolerances suit any file.
@@ -43,7 +43,7 @@ export class Stage {
     if (getComputedStyle(container).position === "static") container.style.position = "relative";
     container.append(this.canvas);
     this.renderer = this._renderer();
-    this.software = this.renderer !== null && SOFTWARE.test(nameOf(this.renderer.getContext()));
+    this.software = this.renderer !== null && SOFTWARE.test(readName(this.renderer.getContext()));
     this._observer = new ResizeObserver(() => this.resize());
     this._observer.observe(container);
   }
@@ -79,7 +79,7 @@ export class Stage {
 
   /** Show a sentence in the middle of the picture. @param {string|null} text */
   _say(text) {
-    this._sentence ??= sentenceIn(this.container);
+    this._sentence ??= addSentence(this.container);
     this._sentence.textContent = text ?? "";
     this._sentence.hidden = text === null;
   }
@@ -161,13 +161,13 @@ export class Stage {
 }
 
 /** The name of what draws. @param {WebGLRenderingContext|WebGL2RenderingContext} context */
-function nameOf(context) {
+function readName(context) {
   const info = context.getExtension("WEBGL_debug_renderer_info");
   return String(context.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : context.RENDERER));
 }
 
 /** @param {HTMLElement} container */
-function sentenceIn(container) {
+function addSentence(container) {
   const element = document.createElement("p");
   element.className = "viewport-sentence";
   element.setAttribute("role", "status");

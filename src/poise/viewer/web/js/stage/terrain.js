@@ -1,4 +1,4 @@
-/** The look of a terrain: contour lines at heights that are said, level places with a grid, edges of steps. */
+/** The look of a terrain. Contour lines at heights that are said, level places with a grid, edges of steps. */
 
 /**
  * @import { Palette } from "poise/stage/palette.js"
@@ -105,11 +105,11 @@ export class TerrainMaterial extends MeshLambertMaterial {
 }
 
 /**
- * The edges of a terrain with flat faces, such as those of steps; null where there are too many.
+ * The edges of a terrain with flat faces, as of steps. Null where there are too many.
  * @param {Mesh} mesh
  * @param {number} colour
  */
-export function edgesOf(mesh, colour) {
+export function findEdges(mesh, colour) {
   if (mesh.geometry.attributes.position.count > MOST_EDGED) return null;
   const material = new LineBasicMaterial({ color: colour, transparent: true });
   material.onBeforeCompile = (shader) => {
@@ -129,7 +129,11 @@ export function isEdge(object) {
   return object instanceof LineSegments;
 }
 
-/** Whether a terrain goes up and down: a level one has no contour lines. @param {Object3D} terrain @param {Vector3} up */
+/**
+ * Whether a terrain goes up and down. A level one has no contour lines.
+ * @param {Object3D} terrain
+ * @param {Vector3} up
+ */
 export function isUneven(terrain, up) {
   let [low, high, wide] = [Infinity, -Infinity, 0];
   const point = new Vector3();

@@ -1,4 +1,4 @@
-/** A cube in the corner that turns as the picture does: it shows from where the figure is seen, and a click sets it. */
+/** A cube in the corner that turns as the picture does. It shows from where the figure is seen, and a click sets it. */
 
 /** @import { PerspectiveCamera } from "three" */
 
@@ -23,12 +23,12 @@ const TITLES = {
 };
 
 /**
- * Where the sides are, by the axis that is upwards and the one to the front.
+ * Directions of the sides, by the axes upwards and to the front.
  * @param {Vector3} up
  * @param {Vector3} front
  * @returns {Record<Side, Vector3>}
  */
-export function sidesOf(up, front) {
+export function listSides(up, front) {
   const left = new Vector3().crossVectors(up, front);
   const [right, back, bottom] = [left, front, up].map((way) => way.clone().negate());
   return { front: front.clone(), back, left, right, top: up.clone(), bottom };
@@ -89,7 +89,7 @@ function face(side, onSide) {
 }
 
 /**
- * A matrix as style sheets write it: where x, y (downwards) and z (to the eye) go, and a shift.
+ * A matrix as style sheets write it. Where x, y (downwards) and z (to the eye) go, and a shift.
  * @param {Vector3} x
  * @param {Vector3} y
  * @param {Vector3} z

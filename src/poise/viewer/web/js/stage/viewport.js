@@ -1,4 +1,4 @@
-/** One view of the scene: what the rest of the page tells it is drawn, what is done in it is told back. */
+/** One view of the scene. What the rest of the page tells it is drawn, what is done in it is told back. */
 
 /**
  * @import { Handle, Wanted } from "poise/handles/handles.js"
@@ -175,7 +175,7 @@ export class Viewport {
     this.contours.textContent = `contour lines every ${thin}, thick ones every ${thick}`;
   }
 
-  /** Where the terrain hides the figure and no hand has moved the camera, it is looked at from another side. */
+  /** Look from another side where the terrain hides the figure. A camera moved by hand stays. */
   _seeFigure() {
     const { actor, view } = this;
     if (!this.ground.terrain || !actor?.figure.ready || view.touched) return;
@@ -203,7 +203,7 @@ export class Viewport {
     this.activate(this.gizmo.active);
   }
 
-  /** Give the gizmo to a handle, or to the first target there is; a whole body has none by itself. @param {string|null} key */
+  /** Give the gizmo to a handle, or to the first target. A whole body has none by itself. @param {string|null} key */
   activate(key) {
     if (!this.actor) return;
     const { all } = this.actor.handles;
@@ -222,7 +222,10 @@ export class Viewport {
     this.activate(key);
   }
 
-  /** The chain whose target or pole the gizmo has; nothing changes where it has one already. @param {string|null} chain */
+  /**
+   * The chain whose target or pole the gizmo has. Nothing changes where it has one already.
+   * @param {string|null} chain
+   */
   activateChain(chain) {
     if (chain === null) return;
     if (this.state?.pulled === chain) return; // it follows the pointer
@@ -247,7 +250,7 @@ export class Viewport {
     this._paintHandles();
   }
 
-  /** How this view was solved; the first view's where it is not told yet. */
+  /** How this view was solved. The first view's where it is not told yet. */
   get _answered() {
     const views = this.answer?.views ?? [];
     return views[this.told.slot] ?? views[0];
@@ -296,7 +299,7 @@ export class Viewport {
   }
 
   /**
-   * A clip plays or is sought in: the camera follows the figure, and goes back where it stretches out of the picture.
+   * A clip plays or is sought in. The camera follows the figure, and goes back where it stretches out of the picture.
    * @param {Actor} actor
    * @param {number[]} before
    */
@@ -370,9 +373,9 @@ export class Viewport {
     this.told.onCamera(this.view.state());
   }
 
-  /** Bring the selected joint into the picture, or without one the chain that the gizmo has. */
+  /** Bring the selected joint into the picture, or else the gizmo's chain. */
   frameSelected() {
-    const points = this._chosen();
+    const points = this._listChosen();
     if (!points.length) return this.frameAll();
     this.view.frame(points, { room: AROUND });
     this.view.touched = true; // somebody looks at this: it stays
@@ -380,7 +383,7 @@ export class Viewport {
   }
 
   /** Places of what is selected. @returns {number[][]} */
-  _chosen() {
+  _listChosen() {
     const { actor } = this;
     if (!actor?.figure.ready) return [];
     if (actor.selected >= 0) return actor.around(actor.selected);
@@ -390,7 +393,7 @@ export class Viewport {
     return handle ? [handle.object.position.toArray(), ...rows.flatMap((row) => actor.around(row))] : [];
   }
 
-  /** Look from a side; where it is looked from there already, from the other. @param {Side} side */
+  /** Look from a side. Where it is looked from there already, from the other. @param {Side} side */
   lookFrom(side) {
     if (!this.actor?.figure.ready) return;
     const { touched } = this.view;
@@ -414,7 +417,7 @@ export class Viewport {
     this.stage.invalidate();
   }
 
-  /** Fit the picture to its place; where no hand has moved the camera and none pulls, everything is framed anew. */
+  /** Fit the picture to its place. Where no hand has moved the camera and none pulls, everything is framed anew. */
   resize() {
     const shape = this.stage.extent().join();
     this.stage.resize();
@@ -446,7 +449,7 @@ export class Viewport {
   }
 
   /** @param {number[]} point rig coordinates @returns {[number, number]} pixels on the page */
-  screenOf(point) {
+  findPixels(point) {
     this.view.refresh();
     const [x, y] = this.view.project(point);
     const box = this.stage.canvas.getBoundingClientRect();

@@ -1,4 +1,4 @@
-/** The viewports side by side, one to six: made, fed and taken away as the state says. */
+/** The viewports side by side, one to six. Made, fed and taken away as the state says. */
 
 /**
  * @import { Drag, State } from "poise/protocol/messages.ts"
@@ -8,7 +8,7 @@
  */
 
 import { keep } from "poise/files/keep.js";
-import { busySign } from "poise/notices/busy_sign.js";
+import { makeBusySign } from "poise/notices/busy_sign.js";
 import { caption } from "poise/stage/caption.js";
 import { Viewport } from "poise/stage/viewport.js";
 import { chooseShadows } from "poise/state/settings.js";
@@ -21,7 +21,8 @@ import { element } from "poise/widgets/element.js";
  * @typedef {object} Hands what the viewports report
  * @property {(joint: string|null) => void} onSelect
  * @property {(joint: string) => void} onPin a hand or foot was clicked
- * @property {(drag: any, viewport: any) => number} [onDrag] with the viewport in which it is done; its serial. Without it
+ * @property {(drag: any, viewport: any) => number} [onDrag] with the viewport in which it is done; its serial. Without
+ * it
  *   nothing can be dragged
  * @property {(level: "note"|"done", text: string) => void} onMessage
  * @property {() => void} onCancel give up what is being solved
@@ -88,7 +89,7 @@ export class Views {
   }
 
   /**
-   * The state comes when a drag has ended; until then the other view is told by the one in which it is done.
+   * The state comes when a drag has ended. Until then the other view is told by the one in which it is done.
    * @param {Topics["dragged"]} drag
    */
   followDrag(drag) {
@@ -111,7 +112,7 @@ export class Views {
     const slot = this.views.length;
     const canvas = element("div", { class: "view-canvas" });
     const { whole: words, forget: forgetWords } = caption(store, slot);
-    const sign = slot === 0 ? busySign(store, () => this.hands.onCancel()) : null;
+    const sign = slot === 0 ? makeBusySign(store, () => this.hands.onCancel()) : null;
     if (sign) words.append(sign.whole);
     const forget = () => [forgetWords, sign?.forget].forEach((each) => each?.());
     const whole = element(
@@ -176,7 +177,7 @@ export class Views {
   }
 
   /**
-   * Frames wait until the model that they belong to is there; then the newest is shown.
+   * Frames wait until the model that they belong to is there. Then the newest is shown.
    * @param {View} view
    * @param {Topics["model"]} of
    */
@@ -206,7 +207,7 @@ export class Views {
     view?.whole.remove();
   }
 
-  /** All views look from the same place: what differs is the answer, not the angle. */
+  /** All views look from the same place. What differs is the answer, not the angle. */
   lookAlike(from = this.viewports[0]) {
     for (const viewport of this.viewports)
       if (viewport !== from) viewport.view.set(from.view.state(), from.view.touched);
@@ -234,7 +235,7 @@ export class Views {
     this.lookAlike();
   }
 
-  /** A PNG of what is seen, all views in the places that they have on the page. */
+  /** A PNG of all views, in their places on the page. */
   async savePicture() {
     const pictures = await Promise.all(this.viewports.map(async (each) => createImageBitmap(await each.snapshot())));
     const places = this.viewports.map(({ stage }) => stage.canvas.getBoundingClientRect());

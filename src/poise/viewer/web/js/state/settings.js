@@ -1,4 +1,4 @@
-/** What a person likes to see, kept from one visit to the next: theme, gizmo, what is shown, sides, what is folded. */
+/** Settings, kept from one visit to the next. They are theme, gizmo, what is shown, sides, and what is folded. */
 
 /**
  * @import { Viewport } from "poise/stage/viewport.js"
@@ -27,11 +27,11 @@ export const SHOWN_AT_FIRST = {
   skinOpacity: 1,
 };
 
-/** Sides that nobody has opened yet; in a frame, as in the cell of a notebook, the view has all the room at first. */
+/** Sides that nobody has opened yet. In a frame, as in the cell of a notebook, the view has all the room at first. */
 const CLOSED_AT_FIRST = { left: true, right: true };
 
 /**
- * Put the settings into the store, keep them when they change, and follow the system where the theme is "auto".
+ * Put the settings into the store, and keep their changes. The theme "auto" is the system's.
  *
  * @param {Store} store
  */
@@ -58,7 +58,7 @@ export function keepSettings(store) {
 }
 
 /**
- * Where nobody has chosen, shadows are as the viewport begins: without, where it is drawn in software.
+ * Where nobody has chosen, shadows are as the viewport begins. Without, where it is drawn in software.
  * @param {Store} store
  * @param {Viewport} viewport
  */
@@ -71,7 +71,7 @@ export function chooseShadows(store, viewport) {
 const THEMES = ["auto", "dark", "light"];
 
 /** From one theme to the next. @param {Store} store */
-export function nextTheme(store) {
+export function chooseNextTheme(store) {
   const at = THEMES.indexOf(store.need("themeChoice"));
   store.set("themeChoice", THEMES[(at + 1) % THEMES.length]);
 }

@@ -1,4 +1,4 @@
-/** The newest of everything that was sent or chosen, and who wants to hear of it. topics.ts lists the topics. */
+/** The newest value of each topic, and its listeners. topics.ts lists the topics. */
 
 /** @import { Topics } from "poise/state/topics.ts" */
 
@@ -34,7 +34,7 @@ export class Store {
   }
 
   /**
-   * Keep a value and tell it to all who listen to its topic.
+   * Keep a value and tell it to the listeners of its topic.
    * @template {Topic} T
    * @param {T} topic
    * @param {Topics[T]} value
@@ -45,7 +45,7 @@ export class Store {
   }
 
   /**
-   * Call `listener` after each change of any of the topics, and now for those that have a value.
+   * Call `listener` after each change of the topics. It is called now for those with a value.
    *
    * @template {Topic} T
    * @param {T|T[]} topics

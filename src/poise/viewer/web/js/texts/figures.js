@@ -31,7 +31,7 @@ export function short(value, digits = 3) {
  * @param {Model|null|undefined} model
  * @returns {string} the unit of a model's lengths: "m", "cm", or "units" where the file does not say
  */
-export function lengthUnit(model) {
+export function findLengthUnit(model) {
   const metres = model?.metres_per_unit;
   if (!metres) return "units";
   const known = UNITS.find(([size]) => Math.abs(size - metres) < 1e-6 * metres);

@@ -1,4 +1,4 @@
-/** Names without what all of them begin with ("mixamorig:"), for places where there is no room to tell them apart. */
+/** Names without their common beginning ("mixamorig:"). They serve where there is little room. */
 
 const LEAST = 3; // letters: shorter beginnings are worth keeping
 
@@ -6,7 +6,7 @@ const LEAST = 3; // letters: shorter beginnings are worth keeping
  * @param {{name: string, shown: boolean}[]} joints
  * @returns {(name: string) => string}
  */
-export function shortener(joints) {
+export function makeShortener(joints) {
   const names = joints.filter(({ shown }) => shown).map(({ name }) => name);
   let shared = names.length > 1 ? names[0] : "";
   for (const name of names) while (!name.startsWith(shared)) shared = shared.slice(0, -1);

@@ -1,4 +1,4 @@
-/** What Poise says with all its digits, as a person says it: "reached", "0.05 mm", "12 µs". */
+/** What Poise says with all its digits, as a person says it. "reached", "0.05 mm", "12 µs". */
 
 const NUMBER = "(-?\\d+(?:\\.\\d+)?(?:e[+-]?\\d+)?)";
 const LENGTH = new RegExp(`(?<![\\w.'-])${NUMBER} mm\\b`, "g");
@@ -18,7 +18,7 @@ const LEAST_SHARE = 1e-5; // the same of a rig without a unit, by its size
  * @param {number} digits significant, but whole numbers are whole
  * @returns {string}
  */
-function rounded(value, digits) {
+function roundNumber(value, digits) {
   const size = Math.abs(value);
   if (size >= 10 ** digits) return String(Math.round(value));
   return String(Number(value.toPrecision(digits)));
@@ -29,39 +29,42 @@ export function length(mm) {
   const size = Math.abs(mm);
   if (size === 0) return "0 mm";
   if (size < LEAST) return `under ${LEAST} mm`;
-  return size >= 1000 ? `${rounded(mm / 1000, 3)} m` : `${size < 1 ? Number(mm.toFixed(2)) : rounded(mm, 2)} mm`;
+  return size >= 1000
+    ? `${roundNumber(mm / 1000, 3)} m`
+    : `${size < 1 ? Number(mm.toFixed(2)) : roundNumber(mm, 2)} mm`;
 }
 
 /** @param {number} degrees @returns {string} "0.3°" */
 export function angle(degrees) {
   const size = Math.abs(degrees);
   if (size === 0) return "0°";
-  return size < LEAST ? `under ${LEAST}°` : `${size < 1 ? Number(degrees.toFixed(2)) : rounded(degrees, 3)}°`;
+  return size < LEAST ? `under ${LEAST}°` : `${size < 1 ? Number(degrees.toFixed(2)) : roundNumber(degrees, 3)}°`;
 }
 
 /** A length in file units that have no name. @param {number} value @param {number} size of the figure */
 export function bare(value, size) {
   if (Math.abs(value) < LEAST_SHARE * size) return "0";
-  return Math.abs(value) < 1e-4 || Math.abs(value) >= 1e6 ? value.toExponential(1) : rounded(value, 3);
+  return Math.abs(value) < 1e-4 || Math.abs(value) >= 1e6 ? value.toExponential(1) : roundNumber(value, 3);
 }
 
 /** @param {number} microseconds @returns {string} "12 µs", "1.3 ms", "2.4 s" */
 export function time(microseconds) {
   if (!Number.isFinite(microseconds) || microseconds <= 0) return "-";
-  if (microseconds >= 999_500) return `${rounded(microseconds / 1e6, 2)} s`;
-  if (microseconds >= 999.5) return `${rounded(microseconds / 1000, 2)} ms`;
-  return microseconds < 1 ? "under 1 µs" : `${rounded(Number(microseconds.toPrecision(2)), 2)} µs`;
+  if (microseconds >= 999_500) return `${roundNumber(microseconds / 1e6, 2)} s`;
+  if (microseconds >= 999.5) return `${roundNumber(microseconds / 1000, 2)} ms`;
+  return microseconds < 1 ? "under 1 µs" : `${roundNumber(Number(microseconds.toPrecision(2)), 2)} µs`;
 }
 
 /**
- * A sentence of a solver with its figures rounded; where the target is reached, what is left is said only where a person
+ * A sentence of a solver with its figures rounded. Where the target is reached, what is left is said only where a
+ * person
  * would see it.
  *
  * @param {string} sentence
  * @param {number} size of the figure [file units]
  * @returns {string}
  */
-export function spoken(sentence, size) {
+export function speak(sentence, size) {
   const told = sentence
     .replace(BOTH, (_, _radians, degrees) => angle(Number(degrees)))
     .replace(LENGTH, (_, value) => length(Number(value)))

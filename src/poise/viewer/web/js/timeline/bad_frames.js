@@ -1,4 +1,7 @@
-/** What the report of planted feet finds bad: a mark for each stretch, on the scrubber's scale, and what it is in words. */
+/**
+ * What the report of planted feet finds bad. A mark for each stretch, on the scrubber's scale, and what it is in
+ * words.
+ */
 
 /**
  * @import { State, Stretch } from "poise/protocol/messages.ts"
@@ -6,7 +9,7 @@
  */
 
 import { element } from "poise/widgets/element.js";
-import { toolButton } from "poise/widgets/tool_button.js";
+import { makeToolButton } from "poise/widgets/tool_button.js";
 
 const NEAR = 1e-3; // [s] a time at a mark
 
@@ -25,8 +28,8 @@ export class BadFrames {
     this.drawn = "";
     this.marks = element("div", { class: "bad-marks", role: "group", "aria-label": "Bad frames" });
     this.words = element("span", { class: "bad-words", role: "status", "data-testid": "bad-words" });
-    this.previous = toolButton("bad-previous", "back", "Previous bad frame (Shift+N)", () => this.go(-1));
-    this.next = toolButton("bad-next", "step", "Next bad frame (N)", () => this.go(1));
+    this.previous = makeToolButton("bad-previous", "back", "Previous bad frame (Shift+N)", () => this.go(-1));
+    this.next = makeToolButton("bad-next", "step", "Next bad frame (N)", () => this.go(1));
     this.whole = element(
       "div",
       { class: "bad-frames", hidden: true, "data-testid": "bad-frames" },
@@ -67,7 +70,7 @@ export class BadFrames {
     return mark;
   }
 
-  /** The next one after the time that is shown, or the one before; from the last on to the first. @param {1|-1} way */
+  /** The next one after the shown time, or the one before. The first follows the last. @param {1|-1} way */
   go(way) {
     if (!this.stretches.length) return;
     const time = this.asked?.from ?? this.store.get("frame")?.time ?? 0;

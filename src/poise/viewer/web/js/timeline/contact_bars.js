@@ -1,4 +1,4 @@
-/** When each foot is on the ground: a row of bars a foot, under the scrubber, with a line at the time shown. */
+/** When each foot is on the ground. A row of bars a foot, under the scrubber, with a line at the time shown. */
 
 /**
  * @import { State } from "poise/protocol/messages.ts"

@@ -1,4 +1,4 @@
-/** Bones that are turned while a clip is chosen: keyed into it at the time that is shown, if Key is on. */
+/** Bones that are turned while a clip is chosen. Keyed into it at the time that is shown, if Key is on. */
 
 /**
  * @import { Commands, Page } from "poise/commands/commands.js"
@@ -8,19 +8,19 @@
  */
 
 import { element } from "poise/widgets/element.js";
-import { retitle, toolButton } from "poise/widgets/tool_button.js";
+import { makeToolButton, retitle } from "poise/widgets/tool_button.js";
 
 const NEAR = 1e-3; // [s]
 
 /**
- * What goes out with a turn; at its start the clip stops at a frame.
+ * What goes out with a turn. At its start the clip stops at a frame.
  *
  * @param {Page} page
  * @param {string} what
  * @param {string} phase
  * @returns {{key?: boolean, time?: number}}
  */
-export function keyed({ store, playhead }, what, phase) {
+export function describeKey({ store, playhead }, what, phase) {
   const state = store.get("state");
   if (what !== "turn" || !state?.clip) return {};
   if (phase === "start" || state.playing) {
@@ -32,8 +32,8 @@ export function keyed({ store, playhead }, what, phase) {
 
 /** Key, and taking a key away. @param {Page} page @param {Commands} commands */
 export function keyButtons({ store, send, playhead }, commands) {
-  const key = toolButton("key", "key", "", commands.key);
-  const remove = toolButton("unkey", "close", "", () => send({ do: "unkey", ...now() }));
+  const key = makeToolButton("key", "key", "", commands.key);
+  const remove = makeToolButton("unkey", "close", "", () => send({ do: "unkey", ...now() }));
   const now = () => ({ joint: store.get("selected"), time: keyHere(store, playhead)?.time });
   store.on(["keying", "state"], () => {
     const on = store.get("keying") === true;

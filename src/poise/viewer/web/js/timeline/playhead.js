@@ -1,4 +1,4 @@
-/** Which time of the clip is asked for: what a hand wants counts here until a frame shows it. */
+/** Which time of the clip is asked for. What a hand wants counts here until a frame shows it. */
 
 /**
  * @import { Send } from "poise/protocol/messages.ts"
@@ -33,7 +33,7 @@ export class Playhead {
     return this.store.get("asked");
   }
 
-  /** The time that is shown, or will be as soon as it can. @returns {number} [s] */
+  /** The shown time, or the next one. @returns {number} [s] */
   get time() {
     return this.asked ?? this.store.get("frame")?.time ?? 0;
   }

@@ -1,4 +1,4 @@
-/** The race of methods under the views: play, step, slow motion, and which iteration is shown. */
+/** The race of methods under the views. Play, step, slow motion, and which iteration is shown. */
 
 /**
  * @import { Commands } from "poise/commands/commands.js"
@@ -7,7 +7,7 @@
  */
 
 import { element, setOptions } from "poise/widgets/element.js";
-import { redraw, toolButton } from "poise/widgets/tool_button.js";
+import { makeToolButton, redraw } from "poise/widgets/tool_button.js";
 
 const SPEEDS = [1, 2, 5, 10, 30, 60]; // iterations a second
 const STILL = "(prefers-reduced-motion: reduce)";
@@ -17,8 +17,8 @@ const STILL = "(prefers-reduced-motion: reduce)";
  * @param {Pick<Commands, "play"|"reset"|"scrub">} commands
  * @returns {HTMLElement} shown while methods race
  */
-export function raceBar({ store, send }, commands) {
-  const play = toolButton("race-play", "play", "Play the race (Space)", commands.play);
+export function makeRaceBar({ store, send }, commands) {
+  const play = makeToolButton("race-play", "play", "Play the race (Space)", commands.play);
   const clock = element("output", { class: "clock", "data-testid": "race-clock" });
   const slider = element("input", {
     type: "range",
@@ -29,17 +29,17 @@ export function raceBar({ store, send }, commands) {
     "aria-label": "Iteration",
     oninput: () => send({ do: "race_seek", iteration: Number(slider.value) }),
   });
-  const speed = speedChoice(store, send);
+  const speed = makeSpeedChoice(store, send);
   const whole = element(
     "div",
     { class: "race-bar", hidden: true, "data-testid": "race-bar" },
     element(
       "div",
       { class: "timeline-tools", role: "group", "aria-label": "Race" },
-      toolButton("race-restart", "start", "Restart the race (R)", commands.reset),
-      toolButton("race-back", "back", "One iteration back (Left)", () => commands.scrub(-1)),
+      makeToolButton("race-restart", "start", "Restart the race (R)", commands.reset),
+      makeToolButton("race-back", "back", "One iteration back (Left)", () => commands.scrub(-1)),
       play,
-      toolButton("race-on", "step", "One iteration on (Right or S)", () => commands.scrub(1)),
+      makeToolButton("race-on", "step", "One iteration on (Right or S)", () => commands.scrub(1)),
       speed,
       clock,
     ),
@@ -70,7 +70,7 @@ export function raceBar({ store, send }, commands) {
 }
 
 /** @param {Store} store @param {Send} send */
-function speedChoice(store, send) {
+function makeSpeedChoice(store, send) {
   const select = element("select", {
     "data-testid": "race-speed",
     "aria-label": "Iterations a second",

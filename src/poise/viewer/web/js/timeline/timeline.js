@@ -1,4 +1,4 @@
-/** The clip: which, playing or not, where in it, how fast; the ground; and which foot is down when. */
+/** The clip. Which, playing or not, where in it, how fast; the ground; and which foot is down when. */
 
 /**
  * @import { Commands, Page } from "poise/commands/commands.js"
@@ -9,10 +9,10 @@
 import { BadFrames } from "poise/timeline/bad_frames.js";
 import { ContactBars } from "poise/timeline/contact_bars.js";
 import { keyButtons, keyMarks } from "poise/timeline/keying.js";
-import { raceBar } from "poise/timeline/race_bar.js";
+import { makeRaceBar } from "poise/timeline/race_bar.js";
 import { element, setOptions } from "poise/widgets/element.js";
 import { tick } from "poise/widgets/fields.js";
-import { redraw, toolButton } from "poise/widgets/tool_button.js";
+import { makeToolButton, redraw } from "poise/widgets/tool_button.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 1.5, 2, 4];
 const NONE = "";
@@ -32,16 +32,16 @@ export function fillTimeline(place, page, commands) {
     onchange: () => send({ do: "clip", name: clip.value || null }),
   });
   const plant = tick({ "data-testid": "plant" }, (on) => send({ do: "plant", on }));
-  const terrain = terrainChoice(store, send);
+  const terrain = makeTerrainChoice(store, send);
   const contacts = new ContactBars(store);
   const bad = new BadFrames(store, (time) => page.playhead.seek(time));
   page.badFrames = bad;
   place.append(
-    raceBar(page, commands),
+    makeRaceBar(page, commands),
     element(
       "div",
       { class: "timeline-tools" },
-      toolButton("to-start", "start", "To the start", () => send({ do: "seek", time: 0 })),
+      makeToolButton("to-start", "start", "To the start", () => send({ do: "seek", time: 0 })),
       player.button(commands.play),
       clip,
       player.speed,
@@ -103,7 +103,7 @@ class Player {
 
   /** @param {() => void} act */
   button(act) {
-    const play = toolButton("play", "play", "Play (Space)", act);
+    const play = makeToolButton("play", "play", "Play (Space)", act);
     this.store.on("state", (state) => {
       play.disabled = !state.clip;
       play.setAttribute("aria-pressed", String(state.playing));
@@ -142,7 +142,7 @@ class Player {
 }
 
 /** Ground of the list, or in words of one's own ("slope:12"). @param {Store} store @param {Send} send */
-function terrainChoice(store, send) {
+function makeTerrainChoice(store, send) {
   const own = "...";
   const choose = () => {
     words.hidden = select.value !== own;

@@ -1,10 +1,11 @@
-/** Making HTML elements in one line, without text ever being read as markup. */
+/** Making HTML elements in one line. Text is never read as markup. */
 
 /**
- * Listeners `onclick` (any `on...`), and attributes: `true` is one without value, `null` or `false` none; `value`,
+ * Listeners `onclick` (any `on...`), and attributes. `true` is one without value, `null` or `false` none; `value`,
  * `checked` and `disabled` are set as properties.
  *
- * @typedef {Record<string, unknown> & {[K in keyof HTMLElementEventMap as `on${K}`]?: (event: HTMLElementEventMap[K]) => void}} Attributes
+ * @typedef {Record<string, unknown> & {[K in keyof HTMLElementEventMap as `on${K}`]?: (event: HTMLElementEventMap[K])
+ * => void}} Attributes
  */
 
 /**
@@ -37,7 +38,7 @@ function setAttribute(made, name, value) {
 }
 
 /**
- * Put the given options into a select, keeping what was chosen where it is still there.
+ * Put options into a select. What was chosen stays where it is still there.
  *
  * @param {HTMLSelectElement} select
  * @param {{value: string, text: string, title?: string}[]} options

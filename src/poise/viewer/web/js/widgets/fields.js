@@ -1,4 +1,4 @@
-/** Fields for numbers and choices that follow what is sent without taking it from under the typing hand. */
+/** Fields for numbers and choices. A field that somebody types into does not change. */
 
 import { element } from "poise/widgets/element.js";
 
@@ -10,7 +10,7 @@ import { element } from "poise/widgets/element.js";
  * @param {(value: number|null) => void} change
  * @returns {HTMLInputElement}
  */
-export function numberField(attributes, change) {
+export function makeNumberField(attributes, change) {
   const field = element("input", { type: "number", step: "any", autocomplete: "off", ...attributes });
   field.addEventListener("change", () => {
     delete field.dataset.late;
@@ -67,7 +67,7 @@ export function segments(label, choices, choose) {
 }
 
 /**
- * A line of a panel: what it is, and the field for it.
+ * A line of a panel. What it is, and the field for it.
  *
  * @param {string} text
  * @param {HTMLElement} field

@@ -1,4 +1,4 @@
-/** The small line drawings on buttons: 16 x 16, stroked in the colour of the text beside them. */
+/** The small line drawings on buttons. 16 x 16, stroked in the colour of the text beside them. */
 
 const SVG = "http://www.w3.org/2000/svg";
 

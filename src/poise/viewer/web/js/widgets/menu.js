@@ -1,4 +1,4 @@
-/** A button with a list under it, drawn above everything and closed by a click elsewhere or Esc. */
+/** A button with a list under it. A click elsewhere or Esc closes it. */
 
 import { element, find } from "poise/widgets/element.js";
 import { icon } from "poise/widgets/icons.js";
@@ -31,7 +31,7 @@ export function menu({ text, title, testid, drawing }, list) {
   list.addEventListener("beforetoggle", (event) =>
     opener.setAttribute("aria-expanded", String(event.newState === "open")),
   );
-  list.addEventListener("toggle", (event) => event.newState === "open" && opened(opener, list));
+  list.addEventListener("toggle", (event) => event.newState === "open" && placeList(opener, list));
   list.addEventListener("keydown", (event) => walk(event, list));
   return element("span", { class: "menu-place" }, opener, list);
 }
@@ -58,7 +58,7 @@ export function entry(testid, text, note, act) {
 }
 
 /** @param {HTMLElement} opener @param {HTMLElement} list */
-function opened(opener, list) {
+function placeList(opener, list) {
   const at = opener.getBoundingClientRect();
   const width = list.offsetWidth;
   list.style.left = `${Math.max(GAP, Math.min(at.left, innerWidth - width - GAP))}px`;

@@ -1,4 +1,4 @@
-/** A button with a drawing on it: its words are for the pointer that rests on it and for screen readers. */
+/** A button with a drawing on it. Its words are for the pointer that rests on it and for screen readers. */
 
 /** @import { Store } from "poise/state/store.js" */
 
@@ -12,7 +12,7 @@ import { icon } from "poise/widgets/icons.js";
  * @param {() => any} act
  * @returns {HTMLButtonElement}
  */
-export function toolButton(testid, drawing, title, act) {
+export function makeToolButton(testid, drawing, title, act) {
   return element(
     "button",
     { type: "button", class: "tool", title, "aria-label": title, "data-testid": testid, onclick: () => act() },
@@ -48,8 +48,8 @@ const THEME_NAMES = { auto: "as the system", dark: "dark", light: "light" };
  * @param {() => void} act to the next theme
  * @returns {HTMLButtonElement}
  */
-export function themeButton(store, act) {
-  const button = toolButton("theme", "auto", "Theme", act);
+export function makeThemeButton(store, act) {
+  const button = makeToolButton("theme", "auto", "Theme", act);
   store.on("themeChoice", (chosen) => redraw(button, chosen, `Theme: ${THEME_NAMES[chosen]}`));
   return button;
 }
