@@ -143,3 +143,30 @@ def test_a_clip_of_one_frame_goes_onto_a_robot(walking_g1):
     done = poise.retarget(clip, robot, source=walk)
     assert len(done) == 1
     assert max(limb.most for limb in done.report.limbs) < 20.0
+
+
+@pytest.mark.parametrize(
+    "ground",
+    [
+        poise.Terrain.slope(8.0, direction=(1.0, 0.0, 0.0), up="z"),
+        poise.Terrain.stairs(0.08, 0.4, direction=(1.0, 0.0, 0.0), up="z"),
+    ],
+    ids=["slope", "stairs"],
+)
+def test_a_robot_climbs_in_the_same_call(walking_g1, ground):
+    walk, robot, done = walking_g1
+    climbs = poise.retarget(walk, robot, ground=ground)
+    feet = climbs.report.feet
+    assert feet["skate"] < 0.5
+    assert feet["floating"] < 1.0
+    assert feet["depth"] < 5.0
+    rises = [np.ptp(one.poses.world.positions[:, 0, 2]) for one in (done, climbs)]
+    assert rises[1] > rises[0] + 0.3
+
+
+def test_arms_are_kept_apart_from_the_body(data, walking_g1):
+    robot = walking_g1[1]
+    jacks = poise.load(data / "bvh/jumping_jacks_cmu1.bvh")
+    apart = poise.retarget(jacks, robot).report.robot
+    assert apart.nearest[2] > -5.0  # [mm]
+    assert poise.retarget(jacks, robot, clear=False).report.robot.nearest is None

@@ -21,6 +21,9 @@ from poise.maths.smoothing import average_hann, compute_window_max, smoothstep
 _PITCH_RAMP_S, _LIFT_HALF_WINDOW_S = 0.07, 0.04
 # of its length: how far a leg is stretched at most; and [s] over which the body sinks for it
 _MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
+# places ahead and behind in which even ground is looked for; of the sole's length: what is even, and how far feet
+# keep from edges
+_PLACES_TRIED, _MAX_UNEVEN, _EDGE = 20, 0.03, 0.05
 _MAX_PITCH_RAD = np.radians(70.0)
 
 
@@ -108,6 +111,7 @@ def _stand(
         - pivots[:, None] * heading
     )  # under the ankle, were the foot flat
     place = np.median(points[shown], axis=0)
+    place = _find_even_place(place, heading, sole, sample)
     heights, normals = sample(place[None])
     ground, up = np.append(place, heights[0]), normals[0]
     ahead = np.append(heading, 0.0)
@@ -122,6 +126,24 @@ def _stand(
     pivots = np.where(pitch > 0.0, sole.heel, np.where(pitch < 0.0, sole.ball, 0.0))
     local = np.stack([pivots, np.full(len(pivots), -sole.height), np.zeros(len(pivots))], axis=1)
     return ground + pivots[:, None] * ahead - (axes @ local[:, :, None])[:, :, 0], axes
+
+
+def _find_even_place(place: Floats, heading: Floats, sole: RobotSole, sample: GroundSampler) -> Floats:
+    """Find the nearest place (2,) ahead or behind with even ground.
+
+    The whole sole is then on one tread. Where there is none near, the foot stays.
+    """
+    length = sole.ball - sole.heel
+    shifts = np.linspace(-length, length, 2 * _PLACES_TRIED + 1)
+    shifts = shifts[np.argsort(np.abs(shifts), kind="stable")]
+    places = place + shifts[:, None] * heading
+    heights, normals = sample(places)
+    uneven = np.zeros(len(places))
+    for along in (sole.heel - _EDGE * length, sole.heel, sole.ball, sole.ball + _EDGE * length):
+        expected = heights - along * (normals[:, :2] @ heading) / normals[:, 2]
+        uneven = np.maximum(uneven, np.abs(sample(places + along * heading)[0] - expected))
+    even = np.flatnonzero(uneven <= _MAX_UNEVEN * length)
+    return places[even[0]] if len(even) else place
 
 
 def _fade_from(flat: Bools, step_s: float) -> Floats:
