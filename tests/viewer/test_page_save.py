@@ -97,9 +97,9 @@ def assert_as_on_the_page(tab, picture):
         "window.poise.viewports.map(({stage}) => { const {x, y, width, height} = stage.canvas.getBoundingClientRect();"
         " return [x, y, x + width, y + height, stage.canvas.width / width]; })"
     )
-    left, top, right, bottom = (pick(column) for pick, column in zip((min, min, max, max), zip(*boxes), strict=False))
-    scale = boxes[0][-1]
-    assert picture.size == pytest.approx((scale * (right - left), scale * (bottom - top)), abs=2)
+    left, top, right, bottom, scales = zip(*boxes, strict=True)
+    size = max(right) - min(left), max(bottom) - min(top)
+    assert picture.size == pytest.approx([scales[0] * length for length in size], abs=2)
 
 
 def test_six_views_are_saved_in_the_grid_of_the_page(served, tmp_path):
