@@ -116,7 +116,7 @@ def judge_clips(data: Path, clips: list[str], targets: list[str]) -> None:
             poise.retarget(source, rig, ground=False, hands="directions")
             unplanted = time.process_time() - started
             errors = measure_errors(done, name.split("/")[-1].split(".")[0] in FACES_BACK)
-            apart = done.touching == 0.0
+            apart = (done.touching == 0.0) & ~done.near_body.any(axis=1)
             arms = np.concatenate([values[apart] for role, values in errors.items() if "Arm" in role] + [np.zeros(1)])
             stands = {leg: done.contacts.any[:, column] for column, leg in enumerate(done.contacts.legs)}
             legs = np.concatenate(

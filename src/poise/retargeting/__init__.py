@@ -9,6 +9,7 @@ role and the next one of its limb. `reference_pose.py` chooses the pose that sho
 finds the axes of elbows and knees. `match.py` pairs the joints of two characters. `transfer.py` gives the segments of
 the target the rotations of the source's; rest rotations never enter. `root_path.py` scales the way of the hips, and
 `retarget.py` has the public call: it plants the source's contacts on the target's ground. `hand_contact.py`
-brings hands together, `report.py` measures the result, `report_page.py` shows it. `retargeter.py` has the call for live
+brings hands together, `body_contact.py` keeps them out of the body, `report.py` measures the result, `report_page.py`
+shows it. `retargeter.py` has the call for live
 poses, `live_rotations.py` its rotations.
 """

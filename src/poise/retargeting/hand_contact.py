@@ -12,6 +12,7 @@ from poise.maths.frame_masks import compute_fade
 from poise.maths.smoothing import average_hann, smoothstep
 from poise.maths.vectors import cross, dot, normalise
 from poise.model.pose import Pose
+from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import Skeleton
 from poise.retargeting.body import Body
 from poise.retargeting.root_path import turn_back, turn_positions
@@ -22,7 +23,7 @@ _FAR, _NEAR = 0.9, 0.4
 # [s] half the window over which their weight is smoothed
 _WEIGHT_HALF_WINDOW_S = 0.075
 # [s] over which it fades before and after an arm bears
-_BEARING_FADE_S = 0.15
+BEARING_FADE_S = 0.15
 # of the bones' lengths: an arm is neither stretched nor folded more
 _MIN_FOLD, _MAX_STRETCH = 1.001, 0.9999
 # sine of the elbow's angle below which the hinge axis shows the plane of the arm
@@ -46,10 +47,15 @@ def compute_touch_weights(times: Floats, positions: Floats, body: Body, bears: B
     """
     distance = np.linalg.norm(_find_separation(positions, body), axis=-1) / body.arm_length
     weights = smoothstep(np.clip((_FAR - distance) / (_FAR - _NEAR), 0.0, 1.0))
-    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
-    half_width = round(_WEIGHT_HALF_WINDOW_S / step) if step > 0.0 else 0
+    half_width = find_weight_window(times)
     smooth = average_hann(weights, half_width) if half_width and weights.any() else weights
-    return smooth * compute_fade(times, bears[:, None], _BEARING_FADE_S)[:, 0] if bears.any() else smooth
+    return smooth * compute_fade(times, bears[:, None], BEARING_FADE_S)[:, 0] if bears.any() else smooth
+
+
+def find_weight_window(times: Floats) -> int:
+    """Find half the window of weights, in frames."""
+    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    return round(_WEIGHT_HALF_WINDOW_S / step) if step > 0.0 else 0
 
 
 def bring_hands_together(poses: Pose, weights: Floats, source_positions: Floats, bodies: tuple[Body, Body]) -> Pose:
@@ -69,10 +75,25 @@ def bring_hands_together(poses: Pose, weights: Floats, source_positions: Floats,
     wanted = turn_back(target, separation * (target.arm_length / source.arm_length))
     positions = chosen.world.positions
     change = 0.5 * weights[frames, None] * (wanted - _find_separation(positions, target))
-    q = np.array(poses.q)
-    for side, sign in (("left", 1.0), ("right", -1.0)):
-        arm = _find_arm(chosen, target, side)
-        q[frames] = _move_wrist(chosen, q[frames], target, side, arm, arm.wrist + sign * change)
+    moves = np.zeros((len(weights), len(SIDES), 3))
+    moves[frames] = np.stack([change, -change], axis=1)
+    return move_hands(poses, target, moves)
+
+
+def move_hands(poses: Pose, body: Body, moves: Floats) -> Pose:
+    """Move the left and the right wrist.
+
+    moves  (F, 2, 3) in the file's axes
+
+    Arms bend in their own plane; hands keep their rotation in the world. A frame without moves stays bit for bit.
+    """
+    frames = np.flatnonzero(moves.any(axis=(1, 2)))
+    if not len(frames):
+        return poses
+    chosen, q = poses[frames], np.array(poses.q)
+    for column, side in enumerate(SIDES):
+        arm = _find_arm(chosen, body, side)
+        q[frames] = _move_wrist(chosen, q[frames], body, side, arm, arm.wrist + moves[frames, column])
     return Pose(poses.skeleton, q, poses.translations, poses.scales)
 
 

@@ -29,8 +29,9 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import FINGERS, Body, measure_body, split_role
+from poise.retargeting.body_contact import compute_hand_moves
 from poise.retargeting.flat_feet import select_flat_feet
-from poise.retargeting.hand_contact import bring_hands_together, compute_touch_weights
+from poise.retargeting.hand_contact import bring_hands_together, compute_touch_weights, move_hands
 from poise.retargeting.match import Match, check_match, has_hinges, match_roles
 from poise.retargeting.report import Measured, RetargetReport, build_report
 from poise.retargeting.robot import RobotJob, RobotMotion, retarget_onto_robot
@@ -92,7 +93,9 @@ class Retargeted(Clip):
     planted
         The result of `plant_feet` for the target; None where no feet were planted.
     touching
-        (F,) how much the distance of hands counts, 0 to 1.
+        (F,) how much the distance of hands from each other counts, 0 to 1.
+    near_body
+        (F, 2) how much the distance of the left and the right hand from the body counts; 1 while one is pushed out.
     robot
         What a robot keeps beside its clip: soles, contacts, speeds; None for characters.
     root
@@ -107,6 +110,7 @@ class Retargeted(Clip):
     source: Clip = field(kw_only=True)
     planted: Planted | None = field(kw_only=True, default=None)
     touching: Floats = field(kw_only=True)
+    near_body: Floats = field(kw_only=True)
     robot: RobotMotion | None = field(kw_only=True, default=None)
     root: RootMotion = field(kw_only=True, default="travel")
     notes: tuple[str, ...] = field(kw_only=True, default=())
@@ -124,7 +128,7 @@ class Retargeted(Clip):
             bears = np.asarray(self.planted.bearing.on.any(axis=1), dtype=np.bool_)
         measured = Measured(
             self.source, self, self.bodies, self.match, self.contacts, self.planted,
-            moved_arms=bears | (self.touching > 0.0), touching=self.touching,
+            moved_arms=bears | (self.touching > 0.0) | (self.near_body > 0.0).any(axis=1), touching=self.touching,
             is_in_place=self.root == "in_place", robot=self.robot, notes=self.notes,
         )  # fmt: skip
         return build_report(measured)
@@ -177,13 +181,13 @@ def retarget(
         "in_place": the way over the ground is taken out. "keep": the position of the hips times that ratio.
     hands
         "touch": hands that are near each other in the source keep their distance, in arm lengths; the arms then leave
-        the source's directions. "directions": they do not.
+        the source's directions, also where a hand touches the body or would be in it. "directions": they do not.
     first
         "auto": frames in front of the clip that no motion leads to, such as a T pose, are left out. "keep": they stay.
     fps
         Sample the clip at this rate first [frames/s]; by default its own frames.
     clear
-        Whether arms, trunk and legs of a robot are kept apart.
+        Whether arms, trunk and legs of a robot are kept apart, and hands of a character out of its body.
     speed
         The largest speed of a robot's joints. True: that of the file; False: any; a number: of all hinges [rad/s].
     progress
@@ -310,7 +314,7 @@ def _retarget_clip(
     advance(1, "planting feet")
     planted, plant_notes = _plant_feet(job, moved)
     poses = moved.poses if planted is None else planted.poses
-    poses, touching, hand_notes = _bring_hands_together(job, poses, planted)
+    poses, hands = _move_hands(job, poses, planted)
     if options.root == "in_place":
         poses = move_hips(poses, target_body, -find_level_path(moved.times, path))
     all_notes = [
@@ -320,13 +324,13 @@ def _retarget_clip(
         *ground.notes,
         *_describe_bodies(job.bodies),
         *plant_notes,
-        *hand_notes,
+        *hands.notes,
         *(planted.notes if planted else ()),
         *([_IN_PLACE_NOTE] if planted and options.root == "in_place" else ()),
     ]
     return Retargeted(
         np.array(moved.times), poses, clip.name, match=pairs, bodies=job.bodies, contacts=standing.contacts,
-        source=clip, planted=planted, touching=touching, root=options.root,
+        source=clip, planted=planted, touching=hands.together, near_body=hands.near_body, root=options.root,
         notes=tuple(dict.fromkeys(all_notes)),
     )  # fmt: skip
 
@@ -340,8 +344,9 @@ def _retarget_onto_robot(job: RobotJob, notes: Sequence[str], advance: Advance) 
     bodies = job.bodies[0], leave_out_hands(job.bodies[1], solved.skeleton)
     return Retargeted(
         solved.times, solved.poses, solved.name, match=job.match, bodies=bodies,
-        contacts=job.standing.contacts, source=job.clip, touching=np.zeros(len(solved)), robot=motion,
-        root=job.root, notes=tuple(dict.fromkeys(all_notes)),
+        contacts=job.standing.contacts, source=job.clip, touching=np.zeros(len(solved)),
+        near_body=np.zeros((len(solved), len(SIDES))), robot=motion, root=job.root,
+        notes=tuple(dict.fromkeys(all_notes)),
     )  # fmt: skip
 
 
@@ -477,18 +482,36 @@ def _list_skipped_sides(match: Match, parts: Sequence[str]) -> list[str]:
     return [side for side in SIDES if any(f"{side}{part}" in skipped for part in parts)]
 
 
-def _bring_hands_together(job: Transfer, poses: Pose, planted: Planted | None) -> tuple[Pose, Floats, tuple[str, ...]]:
-    """Bring hands together as in the source. Also return the weights (F,) of their distance, and notes."""
+class Hands(NamedTuple):
+    """How hands were moved.
+
+    together   (F,) how much their distance from each other counts, 0 to 1
+    near_body  (F, 2) how much their distance from the body counts
+    notes      what was given up
+    """
+
+    together: Floats
+    near_body: Floats
+    notes: tuple[str, ...] = ()
+
+
+def _move_hands(job: Transfer, poses: Pose, planted: Planted | None) -> tuple[Pose, Hands]:
+    """Move hands near the body or each other."""
     clip = job.clip
-    none = np.zeros(len(clip))
+    nothing = Hands(np.zeros(len(clip)), np.zeros((len(clip), len(SIDES))))
     if job.options.hands == "directions" or job.is_same_character:
-        return poses, none, ()
-    positions = clip.poses.world.positions
+        return poses, nothing
     bears = np.zeros(len(clip), dtype=np.bool_)
     if planted is not None and planted.bearing is not None:
         arms = [name.endswith(("hand", "elbow")) for name in planted.bearing.parts]
         bears = np.asarray(planted.bearing.on[:, arms].any(axis=1), dtype=np.bool_)
-    weights = compute_touch_weights(clip.times, positions, job.bodies[0], bears)
-    if weights.any() and _list_skipped_sides(job.match, _ARM_PARTS):
-        return poses, none, ("hands are not brought together: the match skips a row of an arm",)
-    return bring_hands_together(poses, weights, positions, job.bodies), weights, ()
+    positions = clip.poses.world.positions
+    together = compute_touch_weights(clip.times, positions, job.bodies[0], bears)
+    if _list_skipped_sides(job.match, _ARM_PARTS):
+        sentence = "hands are not brought together: the match skips a row of an arm"
+        return poses, nothing._replace(notes=(sentence,) if together.any() else ())
+    poses = bring_hands_together(poses, together, positions, job.bodies)
+    if not job.options.clear:
+        return poses, nothing._replace(together=together)
+    moves, near_body = compute_hand_moves(clip.times, (clip.poses, poses), job.bodies, bears)
+    return move_hands(poses, job.bodies[1], moves), Hands(together, near_body)

@@ -1,0 +1,177 @@
+"""Hands near the body: trunk, head, thighs and the other arm.
+
+Parts of the body are capsules about axes between joints. Their radii are shares of the height of people, as in
+`poise.solvers.natural.surroundings`; flanks go from hip joints to shoulders, so that wide hips count. Everything is in
+arm lengths, in axes ahead, left, up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats
+from poise.maths.frame_masks import compute_fade
+from poise.maths.smoothing import average_hann, smoothstep
+from poise.maths.vectors import dot
+from poise.model.pose import Pose
+from poise.model.roles.bone_names import SIDES
+from poise.retargeting.body import Body
+from poise.retargeting.hand_contact import BEARING_FADE_S, find_weight_window
+from poise.retargeting.root_path import turn_back, turn_positions
+
+# of the height: radii of parts, length of the axis of the skull, height of the joint of the head
+_TRUNK, _FLANK, _THIGH, _HEAD, _ARM = 0.073, 0.055, 0.057, 0.051, 0.022
+_CROWN, _HEAD_AT = 0.07, 0.88
+# thigh and shin, of the height (Drillis & Contini 1966), for figures without a known head
+_LEG_RATIO = 0.491
+# of the way from the middle to the shoulder, at which a flank ends
+_FLANK_SHARE = 0.5
+# [arm lengths] from a surface to the wrist: nearer than the first it counts in full, farther than the second not; the
+# third keeps a wrist out of the body
+_NEAR, _FAR, _CLEAR = 0.03, 0.07, 0.02
+# [arm lengths] a hand is moved no farther to touch: surfaces are estimated
+_FARTHEST = 0.08
+# parts that a hand stays out of; the other arm is none of them
+_SOLID_COUNT = 6
+# a push off two parts at once is shared out between them: so often it is measured again
+_PUSHES = 3
+# [arm lengths] a wrist that is nearer to an axis has no side of it
+_LEAST_WAY = 1e-3
+
+
+class _Distances(NamedTuple):
+    """Distances of a wrist from the parts of the body.
+
+    along   (F, c) where the nearest point of an axis is, 0 to 1
+    sides   (F, c, 3) unit vectors from there to the wrist
+    over    (F, c) how far the wrist is over the surface
+    """
+
+    along: Floats
+    sides: Floats
+    over: Floats
+
+
+class _Parts(NamedTuple):
+    """Parts of the body around one hand.
+
+    wrist         (F, 3)
+    starts, ways  (F, c, 3) where axes begin, and the way to their ends
+    radii         (c,)
+    """
+
+    wrist: Floats
+    starts: Floats
+    ways: Floats
+    radii: Floats
+
+    def measure(self, wrist: Floats) -> _Distances:
+        """Measure the distances of a wrist (F, 3)."""
+        way = wrist[:, None] - self.starts
+        along = np.clip(dot(way, self.ways) / np.maximum(dot(self.ways, self.ways), 1e-12), 0.0, 1.0)
+        offsets = way - along[..., None] * self.ways
+        lengths = np.linalg.norm(offsets, axis=-1)
+        sides = offsets / np.maximum(lengths, _LEAST_WAY)[..., None]
+        return _Distances(along, sides, lengths - self.radii)
+
+
+def compute_hand_moves(
+    times: Floats, poses: tuple[Pose, Pose], bodies: tuple[Body, Body], bears: Bools
+) -> tuple[Floats, Floats]:
+    """Compute moves (F, 2, 3) of the target's hands near its body.
+
+    Also return how much (F, 2) their distance counts, 0 to 1; 1 while a hand is pushed out.
+
+    bears  (F,) frames in which an arm bears: its hand stays on the ground
+
+    A hand that touches a part of the source is as far from that part of the target, in arm lengths and on the same
+    side. A hand that is out of trunk, head and thighs in the source stays out of them; others are no deeper in them.
+    """
+    half_width = find_weight_window(times)
+    fade = compute_fade(times, bears[:, None], BEARING_FADE_S)
+    moves, weights = np.zeros((len(times), len(SIDES), 3)), np.zeros((len(times), len(SIDES)))
+    for column, side in enumerate(SIDES):
+        source, target = (_list_parts(*each, side) for each in zip(poses, bodies, strict=True))
+        measured = source.measure(source.wrist)
+        near = smoothstep((_FAR - np.abs(measured.over)) / (_FAR - _NEAR)) * fade
+        near = average_hann(near, half_width) if half_width and near.any() else near
+        found, total = target.measure(target.wrist), near.sum(axis=1)
+        steps = (near * (measured.over - found.over))[..., None] * found.sides
+        touch = steps.sum(axis=1) / np.maximum(total, 1.0)[:, None]
+        touch *= np.minimum(1.0, _FARTHEST / np.maximum(np.linalg.norm(touch, axis=1, keepdims=True), 1e-12))
+        push = _push_out(target, target.wrist + touch, np.minimum(measured.over, _CLEAR)) * fade
+        if half_width and push.any():
+            push = average_hann(push, half_width)
+        moves[:, column], weights[:, column] = touch + push, np.where(push.any(axis=1), 1.0, np.minimum(total, 1.0))
+    back = turn_back(bodies[1], moves.reshape(-1, 3) * bodies[1].arm_length)
+    return back.reshape(moves.shape), weights
+
+
+def _push_out(parts: _Parts, wrist: Floats, least: Floats) -> Floats:
+    """Push a wrist (F, 3) out of solid parts. Returns its move.
+
+    least  (F, c) over their surfaces
+    """
+    push = np.zeros_like(wrist)
+    for _ in range(_PUSHES):
+        found = parts.measure(wrist + push)
+        missing = np.maximum(least - found.over, 0.0)[:, :_SOLID_COUNT]
+        shares = missing**2
+        steps = (shares * missing)[..., None] * found.sides[:, :_SOLID_COUNT]
+        push += steps.sum(axis=1) / np.maximum(shares.sum(axis=1), 1e-12)[:, None]
+    return push
+
+
+def _list_parts(poses: Pose, body: Body, side: str) -> _Parts:
+    """List the parts around a hand."""
+    positions = poses.world.positions
+    place = {
+        role: turn_positions(body, positions[:, body.rows[role]]) / body.arm_length
+        for role in (
+            *(f"{each}{part}" for each in SIDES for part in _PARTS),
+            *(["head"] if "head" in body.rows else []),
+        )
+    }
+    hips, shoulders = (0.5 * (place[f"left{part}"] + place[f"right{part}"]) for part in ("UpperLeg", "UpperArm"))
+    height = _measure_height(body) / body.arm_length
+    other = SIDES[1 - SIDES.index(side)]
+    axes = [(hips, shoulders, _TRUNK)]
+    axes += [
+        (place[f"{each}UpperLeg"], shoulders + _FLANK_SHARE * (place[f"{each}UpperArm"] - shoulders), _FLANK)
+        for each in SIDES
+    ]
+    axes += [(place[f"{each}UpperLeg"], place[f"{each}LowerLeg"], _THIGH) for each in SIDES]
+    head = place.get("head", shoulders)
+    axes.append((head, head + height * _CROWN * _find_head_up(poses, body), _HEAD if "head" in place else -np.inf))
+    axes += [
+        (place[f"{other}{start}"], place[f"{other}{end}"], _ARM)
+        for start, end in (("UpperArm", "LowerArm"), ("LowerArm", "Hand"))
+    ]
+    starts, ends = (np.stack([axis[end] for axis in axes], axis=1) for end in (0, 1))
+    return _Parts(place[f"{side}Hand"], starts, ends - starts, np.array([axis[2] for axis in axes]) * height)
+
+
+_PARTS = ("UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg")
+
+
+def _find_head_up(poses: Pose, body: Body) -> Floats:
+    """Find the direction (F, 3) from head to crown."""
+    if "head" not in body.rows:
+        return np.broadcast_to(_UP, (len(poses), 3))
+    segment = body.segments["head"]
+    turns = rotations.multiply(poses.world.rotations[:, segment.row], segment.row_frame)
+    return rotations.rotate(rotations.multiply(body.world_turn, turns), _UP)
+
+
+_UP = np.array([0.0, 0.0, 1.0])
+
+
+def _measure_height(body: Body) -> float:
+    """Measure the height of a figure."""
+    if "head" not in body.rows:
+        return body.leg_length / _LEG_RATIO
+    heights = body.reference.body.points @ body.reference.body.up
+    return float(heights[body.rows["head"]] - min(heights[body.rows[f"{side}Foot"]] for side in SIDES)) / _HEAD_AT
