@@ -112,9 +112,9 @@ def parallel_transport(a, b, v):
 
 @device_function
 def find_bulge(maps, map_indices, limb_length):
-    """Return a limb's current chord, its length, and the middle joint's offset from it.
+    """Return a limb's current chord and the bulge of its middle joint.
 
-    The chord is a unit vector; its length is 0 where it has no direction.
+    That is the chord's unit vector, its length (0 where it has no direction), and the middle joint's offset from it.
     """
     first_position = read_origin(maps, map_indices[FIRST_JOINT_MAP])
     chord = sub(read_origin(maps, map_indices[TIP_MAP]), first_position)
@@ -153,7 +153,7 @@ def find_current_side(maps, map_indices, chord, new_chord_length, limb_length, r
 
 @device_function
 def limit_side_turn(side, maps, map_indices, natural_bend, target, chord, distance):
-    """Limit the turn of a bend side to what the tip's way allows.
+    """Limit the turn of a bend side by the tip's way.
 
     The side may turn from where the middle joint is at the start, by `MAX_ELBOW_RATIO` of the tip's way on its circle.
     Along a path, each pose from the one before, a limb then passes to another side in many small steps.

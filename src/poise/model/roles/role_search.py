@@ -484,7 +484,10 @@ _LIMB_ROLES = tuple(
 
 
 def find_limb_start(skeleton: JointTree, tip: int) -> int | None:
-    """Find the upper arm or thigh that carries an elbow, hand, knee, foot or toes; None for other rows."""
+    """Find the upper arm or thigh above a part of its limb.
+
+    Parts are elbows, hands, knees, feet and toes by role; None for other rows.
+    """
     for first, *others in _LIMB_ROLES:
         if tip in [find_joint_by_role(skeleton, role) for role in others]:
             return find_joint_by_role(skeleton, first)
