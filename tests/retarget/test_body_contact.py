@@ -71,3 +71,24 @@ def test_directions_alone_leave_hands_where_they_are(data):
     assert not free.near_body.any()
     assert done.near_body[:, 1].any()
     assert done.report.ok
+
+
+@pytest.mark.parametrize("end", ["source", "target"])
+def test_a_figure_without_a_head_has_no_head_to_keep_out_of(end):
+    skeleton = build_character([1.0] * 12)
+    rig, clip = build_rig(skeleton), build_lowering(skeleton, 0.0)
+    match = poise.match(rig, rig).with_joint("head", **{end: ""})
+    done = poise.retarget(clip, build_rig(build_character([1.1] * 12)), match=match, ground=False)
+    assert np.isfinite(done.poses.q).all()
+
+
+def test_a_target_without_neck_and_head_moves_otherwise_as_the_source(data):
+    walk = poise.load(data / "bvh/cmu_12_01_walk.bvh")
+    whole, neck = walk.skeleton, walk.skeleton.index("Neck")
+    kept = [row for row in range(len(whole)) if neck not in whole.list_path(row)]
+    parents = [kept.index(int(whole.parents[row])) if whole.parents[row] >= 0 else -1 for row in kept]
+    names, kinds = zip(*[(whole.names[row], whole.kinds[row]) for row in kept], strict=True)
+    frames = {"offsets": whole.A[kept, :3], "rotations": whole.A[kept, 3:]}
+    bare = build_rig(poise.Skeleton.build(names, parents, kinds, **frames))
+    done = poise.retarget(walk.clips[0], bare, source=walk, ground=False, hands="directions")
+    assert max(limb.most for limb in done.report.limbs) < 1e-3

@@ -328,10 +328,10 @@ def check_match(value: Match, source: Skeleton | None, target: Skeleton) -> Matc
     missing = [role for role in _list_required_roles(is_robot=is_robot) if role not in named]
     if missing:
         raise InputError(f"a match names arms and legs of both characters, skipped or not: {missing[0]} is not paired")
-    check_moving_limbs(target, {row.role: row.target for row in value.joints if row.target})
     for skeleton, is_target in ((source, False), (target, True)):
         if skeleton is not None:
             check_limb_order(skeleton, value.list_joints(of_target=is_target))
+    check_moving_limbs(target, {row.role: row.target for row in value.joints if row.target})
     return value
 
 
