@@ -304,3 +304,20 @@ double poise_hypot(double x, double y) {
     a *= factor, b *= factor;
     return SQRT(a * a + b * b) / factor;
 }
+
+#ifdef __wasm__
+/* --- Integers of 128 bits ------------------------------------------------------------------------------------------
+
+   LLVM multiplies them where it replaces a loop by its sum. WebAssembly has no instruction for that, and calls this. */
+
+typedef unsigned __int128 Wide;
+
+Wide __multi3(Wide a, Wide b) {
+    uint64_t a_low = (uint64_t)a, b_low = (uint64_t)b;
+    uint64_t a0 = (uint32_t)a_low, a1 = a_low >> 32, b0 = (uint32_t)b_low, b1 = b_low >> 32;
+    uint64_t low = a0 * b0, first = a1 * b0 + (low >> 32), second = a0 * b1 + (uint32_t)first;
+    uint64_t high = a1 * b1 + (first >> 32) + (second >> 32);
+    high += a_low * (uint64_t)(b >> 64) + (uint64_t)(a >> 64) * b_low;
+    return ((Wide)high << 64) | (second << 32) | (uint32_t)low;
+}
+#endif

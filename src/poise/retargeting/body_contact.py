@@ -36,8 +36,11 @@ _NEAR, _FAR, _CLEAR = 0.03, 0.07, 0.02
 _FARTHEST = 0.08
 # parts that a hand stays out of; the other arm is none of them
 _SOLID_COUNT = 6
+_HEAD_COLUMN = 5  # after trunk, flanks and thighs
 # a push off two parts at once is shared out between them: so often it is measured again
 _PUSHES = 3
+# [arm lengths] radius of a head that a figure does not have: nothing is ever near it
+_ABSENT = -1000.0
 # [arm lengths] a wrist that is nearer to an axis has no side of it
 _LEAST_WAY = 1e-3
 
@@ -145,13 +148,15 @@ def _list_parts(poses: Pose, body: Body, side: str) -> _Parts:
     ]
     axes += [(place[f"{each}UpperLeg"], place[f"{each}LowerLeg"], _THIGH) for each in SIDES]
     head = place.get("head", shoulders)
-    axes.append((head, head + height * _CROWN * _find_head_up(poses, body), _HEAD if "head" in place else -np.inf))
+    axes.append((head, head + height * _CROWN * _find_head_up(poses, body), _HEAD))
     axes += [
         (place[f"{other}{start}"], place[f"{other}{end}"], _ARM)
         for start, end in (("UpperArm", "LowerArm"), ("LowerArm", "Hand"))
     ]
     starts, ends = (np.stack([axis[end] for axis in axes], axis=1) for end in (0, 1))
-    return _Parts(place[f"{side}Hand"], starts, ends - starts, np.array([axis[2] for axis in axes]) * height)
+    radii = np.array([axis[2] for axis in axes]) * height
+    radii[_HEAD_COLUMN] = radii[_HEAD_COLUMN] if "head" in place else _ABSENT
+    return _Parts(place[f"{side}Hand"], starts, ends - starts, radii)
 
 
 _PARTS = ("UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg")

@@ -68,7 +68,7 @@ def plan_rotations(source: Body, target: Body, match: Match) -> RotationPlan:
     turns = {target.rows[joint.role]: joint.turn for joint in match.joints if joint.is_used}
     skipped = {target.skeleton.index(joint.target) for joint in match.joints if joint.target and joint.skip}
     for chain, source_chain in ((target.spine, source.spine), (target.neck, source.neck)):
-        places = _find_places(chain, source_chain, (target, source), match) if source_chain.rows else []
+        places = _find_places(chain, source_chain, (target, source), match) if chain.rows and source_chain.rows else []
         for row, place in zip(chain.rows, places, strict=False):
             if row in rows or row in skipped or not _can_turn(target.skeleton, row):
                 continue
