@@ -21,6 +21,7 @@ assert done.report.ok, done.report.worse
 poise.save(done, folder / "walks.bvh", like=figure)
 
 live = poise.Retargeter(walk, figure, match, ground=True)
-shown = [live(pose, 1 / 30) for pose in walk.clips[0].poses]
+poses = walk.clips[0].poses
+shown = [live(poses[frame], 1 / 30) for frame in range(len(poses))]
 hips = np.array([pose.world["Hips"].positions for pose in shown])
 print(f"live: {len(shown)} poses, hips at {hips[:, 1].mean():.2f} m")
