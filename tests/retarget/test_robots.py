@@ -170,3 +170,10 @@ def test_arms_are_kept_apart_from_the_body(data, walking_g1):
     apart = poise.retarget(jacks, robot).report.robot
     assert apart.nearest[2] > -5.0  # [mm]
     assert poise.retarget(jacks, robot, clear=False).report.robot.nearest is None
+
+
+def test_a_wrong_joint_of_a_limb_is_named(walking_g1):
+    walk, robot, _ = walking_g1
+    match = poise.match(walk, robot).with_joint("leftFoot", target="left_shoulder_yaw_joint")
+    with pytest.raises(InputError, match="'left_shoulder_yaw_joint' .*is not below"):
+        poise.retarget(walk, robot, match=match)
