@@ -125,6 +125,15 @@ def test_a_robot_walks_in_place(walking_g1):
     still = poise.retarget(walk, robot, root="in_place")
     ways = [np.ptp(one.poses.world.positions[:, 0, :2], axis=0).max() for one in (done, still)]
     assert ways[1] < 0.2 * ways[0]
+    assert any(note.startswith("skate, depth and floating of feet are not measured in place") for note in still.notes)
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
+def test_a_robot_without_hands_keeps_its_joints_in_place(data):
+    walk, robot = poise.load(data / WALK), poise.load(data / "robots/h1_floating.urdf")
+    clip = poise.Clip(walk.clips[0].times[:20], walk.clips[0].poses[:20], "walk")
+    still = poise.retarget(clip, robot, source=walk, root="in_place")
+    assert still.skeleton.names == poise.retarget(clip, robot, source=walk).skeleton.names
 
 
 def test_limbs_that_do_not_move_are_refused():
@@ -162,6 +171,24 @@ def test_a_robot_climbs_in_the_same_call(walking_g1, ground):
     assert feet["depth"] < 5.0
     rises = [np.ptp(one.poses.world.positions[:, 0, 2]) for one in (done, climbs)]
     assert rises[1] > rises[0] + 0.3
+
+
+def test_feet_of_skipped_legs_are_not_held(walking_g1):
+    walk, robot, _ = walking_g1
+    clip, match = poise.Clip(walk.clips[0].times[:40], walk.clips[0].poses[:40], "walk"), poise.match(walk, robot)
+    one = match.with_joint("leftLowerLeg", skip=True)
+    both, stairs = one.with_joint("rightUpperLeg", skip=True), poise.Terrain.stairs(0.1, 0.3, up="z")
+    sentence = "the left foot is not held on the ground: the match skips a row of its leg"
+    assert sentence in poise.retarget(clip, robot, source=walk, match=one, ground=stairs).notes
+    assert any("skips rows of the legs" in note for note in poise.retarget(clip, robot, source=walk, match=both).notes)
+    with pytest.raises(UnsupportedError, match="the match skips rows of the legs that stand in the source"):
+        poise.retarget(clip, robot, source=walk, match=both, ground=stairs)
+
+
+def test_feet_beyond_the_edge_of_a_heightmap_are_told(walking_g1):
+    walk, robot, _ = walking_g1
+    small = poise.Terrain.heightmap(np.zeros((4, 4)), size=0.6, up="z")
+    assert any("beyond the ground's edge" in note for note in poise.retarget(walk, robot, ground=small).notes)
 
 
 def test_arms_are_kept_apart_from_the_body(data, walking_g1):

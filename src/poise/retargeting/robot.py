@@ -20,6 +20,7 @@ from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
 from poise.retargeting.match import Match
+from poise.retargeting.robot_body import leave_out_hands
 from poise.retargeting.robot_clearance import find_pairs
 from poise.retargeting.robot_feet import FootPath, GroundSampler, RobotSole, find_foot_path, shift_body, sink_body
 from poise.retargeting.robot_sole import find_robot_sole
@@ -115,7 +116,7 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
     terrain = _choose_terrain(job) if contacts is not None else None
     solved, motion = solve_robot(job.clip, source, robot, job.match, path, contacts, terrain)
     if job.root == "in_place":
-        poses = move_hips(solved.poses, body, -find_level_path(solved.times, path))
+        poses = move_hips(solved.poses, leave_out_hands(body, solved.skeleton), -find_level_path(solved.times, path))
         solved = Clip(solved.times, poses, solved.name)
     return solved, motion, (*robot.notes, *notes)
 
@@ -132,17 +133,22 @@ def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:
     elif find_up_axis(job.bodies[1]) is None:
         reason = "neither y nor z is up in the target's file"
     skipped = {row.role for row in job.match.joints if row.skip and row.target}
+    legs = [side for side in SIDES if not any(f"{side}{part}" in skipped for part in _LEG_PARTS)]
+    columns = [] if contacts is None else [contacts.legs.index(leg) for leg in legs if leg in contacts.legs]
+    if contacts is not None and not reason and not contacts.any[:, columns].any():
+        reason = "the match skips rows of the legs that stand in the source"
     if contacts is None or reason:
         if isinstance(job.ground, Terrain):
             raise UnsupportedError(f"no feet can be put on this ground: {reason}")
         return None, (f"no feet were held on the ground: {reason}",)
-    bears = ("hands and knees of a robot are not held on the ground",) if job.standing.bearing is not None else ()
-    columns = [
-        column for column, leg in enumerate(contacts.legs) if not any(f"{leg}{part}" in skipped for part in _LEG_PARTS)
+    notes = [
+        f"the {side} foot is not held on the ground: the match skips a row of its leg"
+        for side in SIDES
+        if side not in legs
     ]
-    if len(columns) < len(contacts.legs):
-        contacts = select_legs(contacts, columns)
-    return (contacts if columns else None), bears
+    if job.standing.bearing is not None:
+        notes.append("hands and knees of a robot are not held on the ground")
+    return (contacts if len(columns) == len(contacts.legs) else select_legs(contacts, columns)), tuple(notes)
 
 
 def _choose_terrain(job: RobotJob) -> Terrain:
