@@ -237,7 +237,7 @@ def _compile_robot_clip() -> None:
         np.ones((frames, 1)),
     )  # fmt: skip
     start = JointMotion(np.zeros((frames, 3)), np.tile(np.eye(3), (frames, 1, 1)), np.zeros((frames, 1)))
-    solve_motion(tree, tasks, NO_PAIRS, start, 1.0, np.array([np.inf]))
+    solve_motion(tree, tasks, NO_PAIRS, start, np.arange(2.0), np.array([np.inf]), 1.0)
 
 
 def _build_hinged_pose(skeleton: Skeleton) -> Pose:

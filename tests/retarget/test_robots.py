@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -204,3 +206,97 @@ def test_a_wrong_joint_of_a_limb_is_named(walking_g1):
     match = poise.match(walk, robot).with_joint("leftFoot", target="left_shoulder_yaw_joint")
     with pytest.raises(InputError, match="'left_shoulder_yaw_joint' .*is not below"):
         poise.retarget(walk, robot, match=match)
+
+
+def measure_turns(q):
+    """Angles (F,) of rotations [degrees]."""
+    return np.degrees(np.linalg.norm(rotations.as_vector(q), axis=-1))
+
+
+def take_frames(walk, count=40):
+    return poise.Clip(walk.clips[0].times[:count], walk.clips[0].poses[100 : 100 + count], "walk")
+
+
+def write_urdf(path, text, directory):
+    """Load a changed robot file."""
+    (directory / path).write_text(text)
+    return poise.load(directory / path)
+
+
+def scale_urdf(text, factor):
+    def scale(found):
+        numbers = " ".join(repr(factor * float(number)) for number in found[2].split())
+        return f'{found[1]}="{numbers}"'
+
+    text = text.replace("<axis xyz", "<axis kept")
+    return re.sub(r'\b(xyz|length|radius|size)="([^"]*)"', scale, text).replace("<axis kept", "<axis xyz")
+
+
+def test_the_size_of_a_robot_does_not_change_its_angles(data, walking_g1, tmp_path):
+    walk, _, _ = walking_g1
+    text = (data / G1).read_text()
+    angles = [
+        poise.retarget(take_frames(walk), write_urdf("scaled.urdf", scale_urdf(text, factor), tmp_path), source=walk)
+        .poses.q[:, 7:]
+        for factor in (1.0, 100.0, 0.2)
+    ]  # fmt: skip
+    for other in angles[1:]:
+        np.testing.assert_allclose(other, angles[0], rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("role", ["hips", "spine", "leftUpperArm", "leftLowerArm", "leftHand", "leftFoot"])
+def test_joints_of_skipped_rows_stay_as_at_rest(walking_g1, role):
+    walk, robot, _ = walking_g1
+    done = poise.retarget(
+        take_frames(walk), robot, source=walk, match=poise.match(walk, robot).with_joint(role, skip=True)
+    )
+    skeleton, joint = done.skeleton, robot.roles.joints[role]
+    if role == "hips":
+        assert measure_turns(done.poses.world.rotations[:, skeleton.index(joint)]).max() < 3.0
+        return
+    start = skeleton.q_start[skeleton.index(joint)]
+    np.testing.assert_array_equal(done.poses.q[:, start], skeleton.rest_q[start])
+
+
+@pytest.mark.parametrize("role", ["hips", "spine", "leftUpperArm", "leftHand", "leftFoot"])
+def test_rows_turn_joints_of_a_robot(walking_g1, role):
+    walk, robot, _ = walking_g1
+    match, clip = poise.match(walk, robot), take_frames(walk)
+    row = robot.skeleton.with_free_root().index(robot.roles.joints[role])
+    turns = [
+        poise.retarget(clip, robot, source=walk, match=match.with_joint(role, turn=turn), ground=False, clear=False)
+        .poses.world.rotations[:, row]
+        for turn in (0.0, 20.0)
+    ]  # fmt: skip
+    angles = measure_turns(rotations.multiply(rotations.inverse(turns[0]), turns[1]))
+    assert np.median(angles) > 5.0
+
+
+def test_a_turn_without_effect_is_told(walking_g1):
+    walk, robot, _ = walking_g1
+    match = poise.match(walk, robot).with_joint("head", turn=20.0).with_joint("leftLowerLeg", turn=20.0)
+    notes = poise.retarget(take_frames(walk), robot, source=walk, match=match).notes
+    assert "the match turns head, leftLowerLeg: of a robot they have no effect" in notes
+
+
+def test_the_speeds_of_followers_are_kept(data, walking_g1, tmp_path):
+    walk, _, _ = walking_g1
+    text = (data / G1).read_text()
+    joint = re.search(r'<joint name="left_elbow_joint".*?</joint>', text, re.DOTALL)[0]
+    coupled = joint.replace("</joint>", '<mimic joint="left_shoulder_pitch_joint" multiplier="2"/></joint>')
+    coupled = re.sub(r'velocity="[^"]*"', 'velocity="1.0"', coupled)
+    robot = write_urdf("coupled.urdf", text.replace(joint, coupled), tmp_path)
+    for speed in (True, 1.0):
+        done = poise.retarget(take_frames(walk), robot, source=walk, speed=speed)
+        start = done.skeleton.q_start[done.skeleton.index("left_shoulder_pitch_joint")]
+        assert np.abs(np.diff(done.poses.q[:, start])).max() * done.fps <= 0.5 * 1.001
+
+
+def test_speeds_are_kept_on_rounded_times(walking_g1):
+    walk, robot, _ = walking_g1
+    poses = walk.clips[0].poses[::2]
+    times = np.round(np.arange(len(poses)) / 60.0, 3)
+    done = poise.retarget(poise.Clip(times, poses, "walk"), robot, source=walk, speed=6.0, first="keep")
+    np.testing.assert_array_equal(done.times, times)
+    speeds = np.abs(np.diff(read_joint_values(done)[0], axis=0)) / np.diff(times)[:, None]
+    assert speeds.max() <= 6.0 * 1.001

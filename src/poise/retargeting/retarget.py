@@ -341,6 +341,8 @@ def _retarget_onto_robot(job: RobotJob, notes: Sequence[str], advance: Advance) 
     solved, motion, more_notes = retarget_onto_robot(job)
     advance(1, "solved")
     all_notes = [*notes, *_describe_bodies(job.bodies), *more_notes]
+    if motion.contacts is not None and job.root == "in_place":
+        all_notes.append(_IN_PLACE_NOTE)
     bodies = job.bodies[0], leave_out_hands(job.bodies[1], solved.skeleton)
     return Retargeted(
         solved.times, solved.poses, solved.name, match=job.match, bodies=bodies,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import UnsupportedError
-from poise.ground.contact.contacts import Contacts
+from poise.ground.contact.contacts import Contacts, find_runs
 from poise.ground.figure.figure import HEIGHT, LEG_HEIGHT_SHARE
 from poise.ground.terrain.terrain import Terrain
 from poise.io.collision_shapes import read_collision_shapes
@@ -23,6 +23,7 @@ from poise.retargeting.match import Match
 from poise.retargeting.robot_body import leave_out_hands
 from poise.retargeting.robot_clearance import find_pairs
 from poise.retargeting.robot_feet import FootPath, GroundSampler, RobotSole, find_foot_path, shift_body, sink_body
+from poise.retargeting.robot_match import list_idle_turns
 from poise.retargeting.robot_sole import find_robot_sole
 from poise.retargeting.robot_solve import NO_PAIRS, CapsulePairs, JointMotion, solve_motion
 from poise.retargeting.robot_tasks import TaskBuilder, ramp_stance
@@ -115,10 +116,32 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
     path = compute_hip_path(job.clip.poses.world.positions, job.bodies, job.standing, floor, job.root)
     terrain = _choose_terrain(job) if contacts is not None else None
     solved, motion = solve_robot(job.clip, source, robot, job.match, path, contacts, terrain)
+    edge = _note_edge(solved, motion, terrain)
     if job.root == "in_place":
         poses = move_hips(solved.poses, leave_out_hands(body, solved.skeleton), -find_level_path(solved.times, path))
         solved = Clip(solved.times, poses, solved.name)
-    return solved, motion, (*robot.notes, *notes)
+    idle = list_idle_turns(body, job.match)
+    turns = [f"the match turns {', '.join(idle)}: of a robot they have no effect"] * bool(idle)
+    return solved, motion, (*robot.notes, *notes, *turns, *edge)
+
+
+def _note_edge(clip: Clip, motion: RobotMotion, terrain: Terrain | None) -> tuple[str, ...]:
+    """Note the stances whose ball is beside the ground."""
+    if motion.contacts is None or terrain is None:
+        return ()
+    places: list[Floats] = []
+    for column, start, stop in zip(*find_runs(motion.contacts.any), strict=True):
+        side, frame = motion.contacts.legs[column], (int(start) + int(stop)) // 2
+        segment, sole = motion.robot.body.segments[f"{side}Foot"], motion.robot.soles[side]
+        world = clip.poses[frame : frame + 1].world
+        turn = rotations.multiply(world.rotations[0, segment.row], segment.row_frame)
+        ball = np.array([sole.ball, -sole.height, 0.0])
+        places.append(world.positions[0, segment.row] + rotations.rotate(turn, ball))
+    outside = ~terrain.sample(np.array(places)).inside
+    if not outside.any():
+        return ()
+    count = f"{np.count_nonzero(outside)} of {len(outside)} stances"
+    return (f"{count} are beyond the ground's edge or over a hole: the nearest ground's height was taken",)
 
 
 def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:
@@ -191,7 +214,8 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
 def _choose_speeds(tree: RobotTree, speed: bool | float) -> Floats:
     if isinstance(speed, bool):
         return tree.speeds if speed else np.full_like(tree.speeds, np.inf)
-    return np.where(tree.are_slides, np.inf, speed)
+    gains = tree.gains
+    return np.where(gains > 0.0, speed / np.where(gains > 0.0, gains, 1.0), np.inf)
 
 
 def make_sampler(terrain: Terrain | None, body: Body) -> GroundSampler:
@@ -225,8 +249,8 @@ def solve_robot(
     contacts  when its feet stand; None: they follow the directions of the legs
     """
     step_s = float(np.median(np.diff(clip.times))) if len(clip) > 1 else _DEFAULT_STEP_S
-    builder = TaskBuilder(clip, source, robot.body, robot.tree)
-    builder.add_segments(match)
+    builder = TaskBuilder(clip, (source, robot.body), robot.tree, match)
+    builder.add_segments()
     sample = make_sampler(terrain, robot.body)
     if contacts is None:
         for side in SIDES:
@@ -234,7 +258,10 @@ def solve_robot(
     else:
         path = _add_feet(builder, robot, path, contacts, sample, step_s)
     builder.add_hips(path)
-    motion, rounds = solve_motion(robot.tree, builder.build(), robot.pairs, _begin(builder, path), step_s, robot.speeds)
+    motion, rounds = solve_motion(
+        robot.tree.hold(builder.held), builder.build(), robot.pairs, _begin(builder, path), clip.times, robot.speeds,
+        robot.body.leg_length,
+    )  # fmt: skip
     back = rotations.inverse(robot.body.world_turn)
     q = write_configurations(
         robot.tree, rotations.rotate(back, motion.places), rotations.as_matrix(back) @ motion.turns, motion.values

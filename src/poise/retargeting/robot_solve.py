@@ -11,6 +11,7 @@ import numpy as np
 
 from poise.kernels.clip_least_squares import (
     BASE_COLUMNS,
+    PLACE,
     Tasks,
     compute_measure_size,
     compute_step,
@@ -22,12 +23,14 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.retargeting.robot_feet import count_frames_to
 from poise.retargeting.robot_tree import RobotTree
 
-# weights of squared changes of step at 60 frames a second: joints [1/rad], place [1/m] and rotation of the base
+# Lengths are solved in those of a robot whose leg (thigh and shin) is this long, whatever the unit of its file.
+_LEG_LENGTH = 0.6
+# weights of squared changes of step at 60 frames a second: joints [1/rad], place and rotation of the base
 _REFERENCE_FPS = 60.0
 _JOINT_SMOOTHING, _PLACE_SMOOTHING, _TURN_SMOOTHING = 1.0, 20.0, 1.0
 # weight of squared distances of joints from rest: joints that no task needs
 _REST_WEIGHT = 1e-3
-# weights of speeds above the limit, of which a part is aimed at, and of capsules [1/m]
+# weights of speeds above the limit, of which a part is aimed at, and of capsules
 _SPEED_WEIGHT, _SPEED_SHARE = 2000.0, 0.98
 _PAIR_WEIGHT = 40.0
 _MAX_ROUNDS = 20
@@ -39,7 +42,7 @@ _MIN_GAIN = 1e-3
 _FIRST_DAMPING, _LEAST_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 10.0
 # of frames that a step makes worse, and how many frames beside them go with them
 _REFUSED_DAMPING, _REFUSAL_FACTOR, _DAMPED_AROUND = 0.1, 20.0, 3
-# [rad, m] the longest step of a round
+# the longest step of a round
 _MAX_STEP = 0.6
 _AT_LIMIT = 1e-9
 
@@ -82,26 +85,49 @@ class _Measured(NamedTuple):
 
 
 def solve_motion(
-    tree: RobotTree, tasks: Tasks, pairs: CapsulePairs, start: JointMotion, step_s: float, speeds: Floats
+    tree: RobotTree,
+    tasks: Tasks,
+    pairs: CapsulePairs,
+    start: JointMotion,
+    times: Floats,
+    speeds: Floats,
+    leg_length: float,
 ) -> tuple[JointMotion, int]:
     """Solve all frames of a clip at once. Also return how many rounds were needed.
 
-    speeds  (K - 6,) largest speeds; infinite where there are none
+    times       (F,) of the frames [s]
+    speeds      (K - 6,) largest speeds; infinite where there are none
+    leg_length  of the robot, by which lengths are scaled
     """
-    solver = _Solver(tree, tasks, pairs, step_s, speeds)
-    return solver.solve(start)
+    factor = _LEG_LENGTH / leg_length
+    scales = np.where(tree.are_slides, factor, 1.0)
+    pairs = pairs._replace(ends=factor * pairs.ends, reaches=factor * pairs.reaches)
+    solver = _Solver(tree, _scale_tasks(tasks, factor), pairs, times, speeds, factor)
+    solved, rounds = solver.solve(start._replace(places=factor * start.places, values=scales * start.values))
+    low, high = tree.ranges.T
+    return JointMotion(solved.places / factor, solved.turns, np.clip(solved.values / scales, low, high)), rounds
+
+
+def _scale_tasks(tasks: Tasks, factor: float) -> Tasks:
+    """Scale the lengths of tasks. Weights are for the scaled ones."""
+    scales = np.where(tasks.kinds == PLACE, factor, 1.0)
+    return tasks._replace(points=scales[:, None] * tasks.points, targets=scales[:, None] * tasks.targets)
 
 
 class _Solver:
     """The solve of one clip."""
 
-    def __init__(self, tree: RobotTree, tasks: Tasks, pairs: CapsulePairs, step_s: float, speeds: Floats) -> None:
+    def __init__(
+        self, tree: RobotTree, tasks: Tasks, pairs: CapsulePairs, times: Floats, speeds: Floats, factor: float
+    ) -> None:
         frames, unknowns = len(tasks.targets), tree.unknown_count
-        self._tree, self._tasks, self._pairs, self._active_pairs = tree, tasks, pairs, NO_PAIRS
-        self._low, self._high = tree.ranges.T
-        self._rest = tree.rest_values
-        self._most = np.concatenate([np.full(BASE_COLUMNS, np.inf), _SPEED_SHARE * step_s * speeds])
-        rate = (1.0 / (step_s * _REFERENCE_FPS)) ** 3
+        self._nodes, self._tasks, self._pairs, self._active_pairs = tree.scale_arrays(factor), tasks, pairs, NO_PAIRS
+        scales, steps_s = np.where(tree.are_slides, factor, 1.0), np.diff(times)
+        self._low, self._high = tree.ranges.T * scales
+        self._rest = tree.rest_values * scales
+        self._most = np.full((len(steps_s), unknowns), np.inf)
+        self._most[:, BASE_COLUMNS:] = _SPEED_SHARE * steps_s[:, None] * (scales * speeds)
+        rate = (1.0 / (float(np.median(steps_s)) * _REFERENCE_FPS)) ** 3 if len(steps_s) else 1.0
         self._smoothing = np.full(unknowns, _JOINT_SMOOTHING * rate)
         self._smoothing[:3], self._smoothing[3:6] = _PLACE_SMOOTHING * rate, _TURN_SMOOTHING * rate
         self._hessians = np.empty((frames, unknowns, unknowns))
@@ -178,13 +204,14 @@ class _Solver:
     def _find_free(self, motion: JointMotion) -> Bools:
         """Find the unknowns free to change.
 
-        Those at a limit may not go on.
+        Those at a limit may not go on, those with a range of one value may not move.
         """
         free = np.ones_like(self._gradients, dtype=np.bool_)
         ways = self._gradients[:, BASE_COLUMNS:]
         free[:, BASE_COLUMNS:] = ~(
             ((motion.values <= self._low + _AT_LIMIT) & (ways < 0.0))
             | ((motion.values >= self._high - _AT_LIMIT) & (ways > 0.0))
+            | (self._low == self._high)
         )
         return free
 
@@ -199,14 +226,14 @@ class _Solver:
     def _measure(self, motion: JointMotion, *, with_matrix: bool) -> _Measured:
         """Measure the cost; also matrices and gradients, if wanted."""
         measure_frames(
-            *self._tree.arrays, *motion, *self._tasks, *self._active_pairs, _PAIR_WEIGHT, int(with_matrix),
+            *self._nodes, *motion, *self._tasks, *self._active_pairs, _PAIR_WEIGHT, int(with_matrix),
             self._hessians, self._gradients, self._costs, self._measure_work,
         )  # fmt: skip
         off = motion.values - self._rest
         cost = float(self._costs.sum()) + 0.5 * _REST_WEIGHT * float((off * off).sum())
         if with_matrix:
             self._gradients[:, BASE_COLUMNS:] -= _REST_WEIGHT * off
-            diagonal = np.arange(BASE_COLUMNS, self._tree.unknown_count)
+            diagonal = np.arange(BASE_COLUMNS, self._gradients.shape[1])
             self._hessians[:, diagonal, diagonal] += _REST_WEIGHT
         steps = self._list_steps(motion)
         changes, excess = np.zeros_like(self._gradients), np.zeros_like(self._gradients)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,19 +19,22 @@ from poise.retargeting.body import NEXT_PARTS, Body, Segment
 from poise.retargeting.match import Match
 from poise.retargeting.robot_body import turn_to_body
 from poise.retargeting.robot_feet import FootPath, RobotSole, count_frames_to
+from poise.retargeting.robot_match import find_row, list_held_rows, list_idle_turns
 from poise.retargeting.robot_tree import RobotTree
 
 # weights of rotations and directions [1/rad]
 _TRUNK_WEIGHT, _THIGH_WEIGHT, _UPPER_ARM_WEIGHT, _LOWER_WEIGHT = 1.0, 1.0, 0.7, 1.0
 _FREE_FOOT_WEIGHT = 0.5
 _HAND_WEIGHT, _HEAD_WEIGHT, _SWING_FOOT_WEIGHT, _STANDING_FOOT_WEIGHT = 0.15, 0.3, 3.0, 30.0
-# weights of places, in lengths of a leg of 0.6 m [1/m]
+# weights of places, in the lengths of `robot_solve`
 _HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 30.0, 600.0
-_WEIGHT_LEG = 0.6
+# of hips that stay as at rest
+_HELD_HIPS_WEIGHT = 30.0
 # parts whose rotation about the bone counts, too
 _TURNED_PARTS = (("UpperLeg", _THIGH_WEIGHT), ("UpperArm", _UPPER_ARM_WEIGHT), ("Hand", _HAND_WEIGHT))
 _FULL_FREEDOM = 6
 _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
+_UP = np.array([0.0, 0.0, 1.0])  # of a trunk joint's segment
 
 
 class _Task(NamedTuple):
@@ -47,11 +51,16 @@ class TaskBuilder:
     turns, places  (F, n, 4) and (F, n, 3) of the source
     rest           (n, 3) places of the target at rest, and
     rest_turns     (n, 4) its rotations, both in the axes of its body
+    held           joints that stay as at rest
     """
 
-    def __init__(self, clip: Clip, source: Body, target: Body, tree: RobotTree) -> None:
+    def __init__(self, clip: Clip, bodies: tuple[Body, Body], tree: RobotTree, match: Match) -> None:
         world = clip.poses.world
-        self.source, self.target, self.tree = source, target, tree
+        source, target = bodies
+        self.source, self.target, self.tree, self.match = source, target, tree, match
+        self.held = list_held_rows(target, match)
+        self._used = {row.role for row in match.joints if row.is_used}
+        self._idle_turns = list_idle_turns(target, match)
         self.turns = rotations.multiply(source.world_turn, world.rotations)
         self.places = rotations.rotate(source.world_turn, world.positions)
         to_body = turn_to_body(target.reference.body)
@@ -63,15 +72,28 @@ class TaskBuilder:
 
     # --- The source ------------------------------------------------------------------------------
 
-    def turn_segment(self, role: str, *, with_carrier: bool = True) -> Floats:
-        """Compute the rotation (F, 4) of a segment of the source."""
+    def turn_segment(self, role: str) -> Floats:
+        """Compute the rotation (F, 4) of a segment of the source, and turn it about its bone as the match says."""
         segment = self.source.segments[role]
-        row, frame = (segment.carrier, segment.carrier_frame) if with_carrier else (segment.row, segment.row_frame)
-        return rotations.multiply(self.turns[:, row], frame)
+        turn = rotations.about(_BONE, np.radians(self.match[role].turn))
+        return rotations.multiply(rotations.multiply(self.turns[:, segment.carrier], segment.carrier_frame), turn)
+
+    def turn_trunk(self, row: int, source_row: int) -> Floats:
+        """Compute the rotation (F, 4) of a joint of trunk or neck by a joint of the source."""
+        pair = find_row(self.target, self.match, row)
+        turned = rotations.multiply(self.turns[:, source_row], self.source.segments[f"joint {source_row}"].row_frame)
+        if pair is None or not pair.is_used or pair.role in self._idle_turns:
+            return turned
+        return rotations.multiply(turned, rotations.about(_UP, np.radians(pair.turn)))
 
     def turn_hips(self) -> Floats:
-        """Compute the rotation (F, 4) of the source's hips."""
-        return self.turn_segment(f"joint {self.source.spine.rows[0]}")
+        """Compute the rotation (F, 4) of the hips: that of the source, or that at rest where the match skips them."""
+        row = self.target.spine.rows[0]
+        if row not in self.held:
+            return self.turn_trunk(row, self.source.spine.rows[0])
+        at_rest = rotations.from_matrix(compute_rest_rotations(self.target.reference.skeleton))[row]
+        turn = rotations.multiply(at_rest, self.target.segments[f"joint {row}"].row_frame)
+        return np.tile(rotations.multiply(self.target.world_turn, turn), (self._count, 1))
 
     def find_direction(self, role: str) -> Floats:
         """Find the direction (F, 3) of a segment of the source."""
@@ -114,28 +136,28 @@ class TaskBuilder:
 
     # --- Tasks -----------------------------------------------------------------------------------
 
-    def add_segments(self, match: Match) -> None:
+    def add_segments(self) -> None:
         """Add the rotations and directions of trunk, limbs, hands and head."""
-        used = {row.role for row in match.joints if row.is_used}
-        spine, source_spine = self.target.spine.rows, self.source.spine.rows
-        self._add_trunk(spine[0], source_spine[0], _TRUNK_WEIGHT)
-        if len(spine) > 1:
-            self._add_trunk(spine[-1], source_spine[-1], _TRUNK_WEIGHT)
-        if self.target.neck.rows and self.source.neck.rows:
-            self._add_trunk(self.target.neck.rows[-1], self.source.neck.rows[-1], _HEAD_WEIGHT)
+        spine, neck = self.target.spine.rows, self.target.neck.rows
+        weight = _HELD_HIPS_WEIGHT if spine[0] in self.held else _TRUNK_WEIGHT
+        self._add_turn(self.target.segments[f"joint {spine[0]}"], self.turn_hips(), weight)
+        self._add_end(spine[1:], self.source.spine.rows, _TRUNK_WEIGHT)
+        if self.source.neck.rows:
+            self._add_end(neck[1:] or neck, self.source.neck.rows, _HEAD_WEIGHT)
         for side in SIDES:
             for part, weight in _TURNED_PARTS:
                 role = f"{side}{part}"
-                if role in used:
-                    turn = rotations.about(_BONE, np.radians(match[role].turn))
-                    turns = rotations.multiply(self.turn_segment(role), turn)
-                    self._add_turn(self.target.segments[role], turns, weight)
+                if role in self._used:
+                    self._add_turn(self.target.segments[role], self.turn_segment(role), weight)
             for role in (f"{side}LowerLeg", f"{side}LowerArm"):
-                if role in used:
+                if role in self._used:
                     self._add_direction(role, _LOWER_WEIGHT)
 
-    def _add_trunk(self, row: int, source_row: int, weight: float) -> None:
-        self._add_turn(self.target.segments[f"joint {row}"], self.turn_segment(f"joint {source_row}"), weight)
+    def _add_end(self, rows: Sequence[int], source_rows: Sequence[int], weight: float) -> None:
+        """Add the rotation of the last joint of trunk or neck that the match does not skip."""
+        row = next((row for row in reversed(rows) if row not in self.held), None)
+        if row is not None:
+            self._add_turn(self.target.segments[f"joint {row}"], self.turn_trunk(row, source_rows[-1]), weight)
 
     def _add_turn(self, segment: Segment, turns: Floats, weight: Floats | float) -> None:
         """Add the rotation of a segment, if the robot can turn it."""
@@ -156,11 +178,12 @@ class TaskBuilder:
         """Add the path (F, 3) of the middle of the hip joints."""
         row = self.target.spine.rows[0]
         local = self._turn_into_node(row, self.find_hip_middle() - self.rest[row]) + self.tree.centres[row]
-        self._add(PLACE, int(self.tree.nodes[row]), local, path, _HIPS_WEIGHT * self._per_length)
+        self._add(PLACE, int(self.tree.nodes[row]), local, path, _HIPS_WEIGHT)
 
     def add_foot_turn(self, side: str) -> None:
         """Add the rotation of a foot as in the source. It may go where the leg leads it."""
-        self._add_turn(self.target.segments[f"{side}Foot"], self.turn_segment(f"{side}Foot"), _FREE_FOOT_WEIGHT)
+        if f"{side}Foot" in self._used:
+            self._add_turn(self.target.segments[f"{side}Foot"], self.turn_segment(f"{side}Foot"), _FREE_FOOT_WEIGHT)
 
     def add_foot(self, side: str, path: FootPath, stands: Floats, sole: RobotSole) -> None:
         """Add the path of a foot: heel, ball and rotation. `stands` (F,) is 1 where it stands, 0 where it swings."""
@@ -169,7 +192,7 @@ class TaskBuilder:
         self._add_turn(
             segment, rotations.from_matrix(path.turns), _SWING_FOOT_WEIGHT + stands * (firm - _SWING_FOOT_WEIGHT)
         )
-        weights = self._per_length * (_SWING_WEIGHT + stands * (_STANDING_WEIGHT - _SWING_WEIGHT))
+        weights = _SWING_WEIGHT + stands * (_STANDING_WEIGHT - _SWING_WEIGHT)
         row, node = segment.row, int(self.tree.nodes[segment.row])
         for along in (sole.heel, sole.ball):
             point = np.array([along, -sole.height, 0.0])
@@ -184,10 +207,6 @@ class TaskBuilder:
         below = path[path.index(hips) + 1 :] if hips in path else path
         counts = {Kind.HINGE: 1, Kind.SLIDE: 1, Kind.BALL: 3}
         return sum(counts.get(Kind(int(skeleton.kinds[row])), 0) for row in below) >= _FULL_FREEDOM
-
-    @property
-    def _per_length(self) -> float:
-        return _WEIGHT_LEG / self.target.leg_length
 
     def _turn_into_node(self, row: int, vector: Floats) -> Floats:
         """Turn a vector (3,) at rest into the node of a row."""

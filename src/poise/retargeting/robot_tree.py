@@ -5,6 +5,7 @@ A ball becomes three hinges, in the order of its Euler limits. Couplings are nod
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,8 @@ class Unknown(NamedTuple):
     order   Euler order of that ball; empty for other joints
     axis    of a ball that its range makes a hinge; None for other joints
     low, high, speed
-            limits of value and of its change a second; infinite where there are none
+            limits of value and of its change a second; infinite where there are none. Those of followers count
+    gain    the largest change of a hinge by that of the unknown; 0 where it moves none
     """
 
     row: int
@@ -41,6 +43,7 @@ class Unknown(NamedTuple):
     low: float = -np.inf
     high: float = np.inf
     speed: float = np.inf
+    gain: float = 1.0
 
 
 class NodeArrays(NamedTuple):
@@ -98,10 +101,37 @@ class RobotTree(NamedTuple):
         return np.array([unknown.speed for unknown in self.unknowns])
 
     @property
+    def gains(self) -> Floats:
+        """(K - 6,) largest changes of a hinge by that of the unknown."""
+        return np.array([unknown.gain for unknown in self.unknowns])
+
+    @property
     def are_slides(self) -> Bools:
         """Whether each unknown (K - 6,) is a distance."""
         kinds = self.skeleton.kinds
         return np.array([kinds[unknown.row] == Kind.SLIDE for unknown in self.unknowns], dtype=np.bool_)
+
+    def hold(self, rows: Collection[int]) -> RobotTree:
+        """Hold joints as at rest. Their range is then one value."""
+        values = np.clip(self.rest_values, *self.ranges.T).tolist()
+        return self._replace(
+            unknowns=tuple(
+                unknown._replace(low=value, high=value) if unknown.row in rows else unknown
+                for unknown, value in zip(self.unknowns, values, strict=True)
+            )
+        )
+
+    def scale_arrays(self, factor: float) -> NodeArrays:
+        """Scale the lengths of all nodes, and the unknowns that are distances."""
+        arrays = self.arrays
+        out = np.where(arrays.kinds == SLIDE, factor, 1.0)
+        by_unknown = np.append(np.where(self.are_slides, factor, 1.0), 1.0)  # the last one is that of fixed nodes
+        columns = np.where(arrays.columns < 0, len(self.unknowns), arrays.columns - BASE_COLUMNS)
+        return arrays._replace(
+            offsets=factor * arrays.offsets,
+            ratios=arrays.ratios * (out / by_unknown[columns]),
+            constants=out * arrays.constants,
+        )
 
 
 class _Nodes(NamedTuple):
@@ -179,6 +209,8 @@ def build_tree(skeleton: Skeleton) -> RobotTree:
                 columns[leader] = BASE_COLUMNS + len(unknowns)
                 unknowns.append(_build_unknown(skeleton, leader))
             ratio = (1.0, 0.0) if coupling is None else (coupling.ratio, coupling.offset)
+            column = columns[leader] - BASE_COLUMNS
+            unknowns[column] = _limit_speed(unknowns[column], skeleton, row, ratio[0])
             node_kind = HINGE if kind == Kind.HINGE else SLIDE
             nodes[row] = lists.add(
                 int(nodes[parent]), offset, turn, skeleton.axes[row], node_kind, columns[leader], ratio
@@ -198,9 +230,21 @@ def _split_after(skeleton: Skeleton, row: int) -> tuple[Floats, Floats]:
 
 def _build_unknown(skeleton: Skeleton, row: int) -> Unknown:
     low, high = skeleton.value_ranges[skeleton.q_start[row]].tolist()
+    return Unknown(row, low=low, high=high, speed=_find_speed(skeleton, row), gain=0.0)
+
+
+def _find_speed(skeleton: Skeleton, row: int) -> float:
     motor = skeleton.motors.get(skeleton.names[row])
-    speed = motor.velocity if motor is not None and motor.velocity else np.inf
-    return Unknown(row, low=low, high=high, speed=speed)
+    return motor.velocity if motor is not None and motor.velocity else np.inf
+
+
+def _limit_speed(unknown: Unknown, skeleton: Skeleton, row: int, ratio: float) -> Unknown:
+    """Limit the speed of an unknown by a joint that it moves."""
+    share = abs(ratio)
+    speed = min(unknown.speed, _find_speed(skeleton, row) / share) if share > 0.0 else unknown.speed
+    return unknown._replace(
+        speed=speed, gain=max(unknown.gain, share) if skeleton.kinds[row] == Kind.HINGE else unknown.gain
+    )
 
 
 def _add_ball(
