@@ -126,7 +126,7 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
 
 
 def _note_edge(clip: Clip, motion: RobotMotion, terrain: Terrain | None) -> tuple[str, ...]:
-    """Note the stances whose ball is beside the ground."""
+    """Note stances beside the ground. The ball of the foot counts."""
     if motion.contacts is None or terrain is None:
         return ()
     places: list[Floats] = []

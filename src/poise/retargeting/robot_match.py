@@ -1,4 +1,4 @@
-"""What the rows of a match say about a robot: joints that stay as at rest, and turns."""
+"""Rows of a robot's match: joints left at rest, and turns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TURNED_PARTS = ("UpperLeg", "UpperArm", "Hand", "Foot")
 
 
 def list_held_rows(body: Body, match: Match) -> set[int]:
-    """List the joints of skipped rows, which stay as at rest.
+    """List the joints of skipped rows. They stay as at rest.
 
     A joint between two roles of a limb belongs to the nearer one, one between trunk and limb to the limb.
     """
@@ -47,7 +47,7 @@ def find_row(body: Body, match: Match, joint: int) -> MatchedJoint | None:
 
 
 def list_idle_turns(body: Body, match: Match) -> list[str]:
-    """List the roles whose turn has no effect.
+    """List the roles with a turn of no effect.
 
     Shins and forearms point; of trunk and neck the ends turn.
     """

@@ -73,13 +73,13 @@ class TaskBuilder:
     # --- The source ------------------------------------------------------------------------------
 
     def turn_segment(self, role: str) -> Floats:
-        """Compute the rotation (F, 4) of a segment of the source, and turn it about its bone as the match says."""
+        """Compute the rotation (F, 4) of a segment of the source. The match may turn it about its bone."""
         segment = self.source.segments[role]
         turn = rotations.about(_BONE, np.radians(self.match[role].turn))
         return rotations.multiply(rotations.multiply(self.turns[:, segment.carrier], segment.carrier_frame), turn)
 
     def turn_trunk(self, row: int, source_row: int) -> Floats:
-        """Compute the rotation (F, 4) of a joint of trunk or neck by a joint of the source."""
+        """Compute the rotation (F, 4) of a joint of trunk or neck."""
         pair = find_row(self.target, self.match, row)
         turned = rotations.multiply(self.turns[:, source_row], self.source.segments[f"joint {source_row}"].row_frame)
         if pair is None or not pair.is_used or pair.role in self._idle_turns:
@@ -87,7 +87,7 @@ class TaskBuilder:
         return rotations.multiply(turned, rotations.about(_UP, np.radians(pair.turn)))
 
     def turn_hips(self) -> Floats:
-        """Compute the rotation (F, 4) of the hips: that of the source, or that at rest where the match skips them."""
+        """Compute the rotation (F, 4) of the hips. They are as at rest where the match skips them."""
         row = self.target.spine.rows[0]
         if row not in self.held:
             return self.turn_trunk(row, self.source.spine.rows[0])
@@ -154,7 +154,7 @@ class TaskBuilder:
                     self._add_direction(role, _LOWER_WEIGHT)
 
     def _add_end(self, rows: Sequence[int], source_rows: Sequence[int], weight: float) -> None:
-        """Add the rotation of the last joint of trunk or neck that the match does not skip."""
+        """Add the rotation of the end of trunk or neck. A skipped end leaves it to the joint before."""
         row = next((row for row in reversed(rows) if row not in self.held), None)
         if row is not None:
             self._add_turn(self.target.segments[f"joint {row}"], self.turn_trunk(row, source_rows[-1]), weight)

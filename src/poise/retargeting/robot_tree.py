@@ -102,7 +102,7 @@ class RobotTree(NamedTuple):
 
     @property
     def gains(self) -> Floats:
-        """(K - 6,) largest changes of a hinge by that of the unknown."""
+        """(K - 6,) changes of hinges by those of unknowns."""
         return np.array([unknown.gain for unknown in self.unknowns])
 
     @property
@@ -122,7 +122,7 @@ class RobotTree(NamedTuple):
         )
 
     def scale_arrays(self, factor: float) -> NodeArrays:
-        """Scale the lengths of all nodes, and the unknowns that are distances."""
+        """Scale the lengths of all nodes, and unknown distances."""
         arrays = self.arrays
         out = np.where(arrays.kinds == SLIDE, factor, 1.0)
         by_unknown = np.append(np.where(self.are_slides, factor, 1.0), 1.0)  # the last one is that of fixed nodes
@@ -239,7 +239,7 @@ def _find_speed(skeleton: Skeleton, row: int) -> float:
 
 
 def _limit_speed(unknown: Unknown, skeleton: Skeleton, row: int, ratio: float) -> Unknown:
-    """Limit the speed of an unknown by a joint that it moves."""
+    """Limit the speed of an unknown by a joint. The unknown moves it."""
     share = abs(ratio)
     speed = min(unknown.speed, _find_speed(skeleton, row) / share) if share > 0.0 else unknown.speed
     return unknown._replace(
