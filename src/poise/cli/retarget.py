@@ -229,7 +229,7 @@ def retarget(
             "-o",
             "--out",
             help="write the clip here (.glb, .gltf, .vrm: with the target's meshes; .vrma, .bvh; of robots .csv, "
-            ".npz, .bvh); of many: the folder",
+            ".json, .npz, .bvh); of many: the folder",
         ),
     ] = None,
     clip: ClipOption = None,

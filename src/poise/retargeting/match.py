@@ -238,7 +238,7 @@ def check_target(roles: Roles) -> None:
 def check_limbs(roles: Roles, name: str) -> None:
     """Refuse a character without known arms and legs, and animals. The sentence tells what to declare."""
     if roles.kind in ("quadruped", "multi-legged"):
-        raise UnsupportedError(f"the {name} is an animal on four legs or more: retargeting is for people")
+        raise UnsupportedError(f"the {name} is an animal on four legs or more: retargeting is for people and robots")
     joints = _list_joints(roles)
     is_robot = name == "target" and has_hinges(roles.skeleton, joints)
     missing = [role for role in _list_required_roles(is_robot=is_robot) if role not in joints]
