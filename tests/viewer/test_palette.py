@@ -59,7 +59,10 @@ def test_pairs_of_colours_differ(theme, sight):
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_red_is_for_errors_alone(theme):
-    """What is seen at rest, and every outcome of a solve, is not red: only a refusal is."""
+    """What is seen at rest, and every outcome of a solve, is not red.
+
+    A refusal is, and what a retargeted clip misses by more than its bound.
+    """
     colours = {name: find_oklab(light) for name, light in read_theme(theme).items()}
     reds = {name for name, (_, a, b) in colours.items() if np.hypot(a, b) > 0.1 and RED[0] < np.arctan2(b, a) < RED[1]}
-    assert reds == {"refused"}
+    assert reds == {"refused", "missed"}
