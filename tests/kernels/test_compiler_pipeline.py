@@ -10,16 +10,12 @@ import subprocess
 import sys
 
 import pytest
-from llvmlite.binding import Linkage
 from numba import njit
 from numba.core.compiler import Flags
 from numba.core.errors import TypingError
 from numba.core.event import Listener, install_listener
 
-import poise
-from poise.kernels import ccd_position, entries
 from poise.kernels.device_functions import device_function, inline, never_inline
-from poise.kernels.jit import compiler
 from poise.kernels.jit.compiler import KernelCompiler, _CachedFlags, _make_fixed_target, get_device_dispatcher
 from tests.workload import amount
 
@@ -48,17 +44,27 @@ def only(dispatcher):
     return overload
 
 
-def test_a_kernel_calls_its_own_copies_of_pieces(monkeypatch):
-    function = entries.ENTRIES["ccd_position.solve"].function
-    dispatcher = compiler.make_kernel_dispatcher(function, releases_gil=True)
-    monkeypatch.setattr(ccd_position, "solve", dispatcher)
-    rig = poise.load(poise.sample("arm.urdf"))
-    assert poise.solve(rig.rest, poise.Position("tool", [0.3, 0.2, 0.3]), solver="ccd").reached
-    made, described = only(dispatcher), only(dispatcher).fndesc
-    functions = [each for each in made.library._get_module_for_linking().functions if not each.is_declaration]
-    observed = {each.name for each in functions if each.linkage != Linkage.internal}
-    assert observed == {described.llvm_func_name, described.llvm_cpython_wrapper_name}
-    assert len(functions) > len(observed)  # not all was built in
+OWN_COPIES = """
+from llvmlite.binding import Linkage
+import poise
+from poise.kernels import ccd_position, entries
+from poise.kernels.jit import compiler
+
+dispatcher = compiler.make_kernel_dispatcher(entries.ENTRIES["ccd_position.solve"].function, releases_gil=True)
+ccd_position.solve = dispatcher
+rig = poise.load(poise.sample("arm.urdf"))
+assert poise.solve(rig.rest, poise.Position("tool", [0.3, 0.2, 0.3]), solver="ccd").reached
+(made,) = dispatcher.overloads.values()
+functions = [each for each in made.library._get_module_for_linking().functions if not each.is_declaration]
+observed = {each.name for each in functions if each.linkage != Linkage.internal}
+assert observed == {made.fndesc.llvm_func_name, made.fndesc.llvm_cpython_wrapper_name}
+assert len(functions) > len(observed)  # not all was built in
+"""
+
+
+def test_a_kernel_calls_its_own_copies_of_pieces():
+    done = subprocess.run([sys.executable, "-c", OWN_COPIES], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("decorator", [never_inline, device_function, inline])
