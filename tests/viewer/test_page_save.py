@@ -86,9 +86,9 @@ def test_a_picture_is_saved(served, tmp_path):
     tab = served("two_methods", drawn=True)
     tab.answered()
     path = tab.save("save-png", tmp_path)
-    picture = Image.open(path)
-    assert_as_on_the_page(tab, picture)
-    assert len(picture.getcolors(1 << 24)) > 50
+    with Image.open(path) as picture:
+        assert_as_on_the_page(tab, picture)
+        assert len(picture.getcolors(1 << 24)) > 50
 
 
 def assert_as_on_the_page(tab, picture):
@@ -107,7 +107,8 @@ def test_six_views_are_saved_in_the_grid_of_the_page(served, tmp_path):
     tab.answered()
     rows = tab.get("new Set(window.poise.viewports.map((v) => v.stage.canvas.getBoundingClientRect().y)).size")
     assert rows > 1
-    assert_as_on_the_page(tab, Image.open(tab.save("save-png", tmp_path)))
+    with Image.open(tab.save("save-png", tmp_path)) as picture:
+        assert_as_on_the_page(tab, picture)
 
 
 @pytest.mark.parametrize("what", ["pose", "clip"])
