@@ -1,4 +1,4 @@
-"""Frame masks of clips: nearest true frames, and fades from them."""
+"""Frames of clips: their step, nearest true ones, and fades."""
 
 from __future__ import annotations
 
@@ -11,6 +11,29 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.smoothing import smoothstep
 
 Rows = TypeVar("Rows", bound=NDArray[Any])
+
+
+def measure_step(times: Floats) -> float:
+    """Measure the median time between frames [s]; 0 for a single frame."""
+    return float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+
+
+def count_frames(times: Floats, seconds: float) -> int:
+    """Count the frames of a time, by the median step.
+
+    0 where no time passes.
+    """
+    step = measure_step(times)
+    return round(seconds / step) if step > 0.0 else 0
+
+
+def count_frames_to(mask: Bools) -> Floats:
+    """Count the frames (F,) to the nearest true one.
+
+    Infinite where there is none.
+    """
+    numbers = np.arange(len(mask), dtype=np.float64)
+    return np.minimum(*measure_time_from(numbers, mask[:, None]))[:, 0]
 
 
 def find_last_true(mask: Bools) -> Ints:

@@ -12,6 +12,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.plant import Planted
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.frame_masks import count_frames
 from poise.maths.smoothing import average_hann
 from poise.maths.vectors import normalise
 from poise.model.pose import Pose
@@ -180,9 +181,7 @@ def _find_headings(points: Floats, body: Body, times: Floats) -> Floats:
         return np.broadcast_to([1.0, 0.0, 0.0], heading.shape)
     angles = np.unwrap(np.arctan2(heading[shown, 1], heading[shown, 0]))
     angle = np.interp(np.arange(len(points)), shown, angles)
-    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
-    half_width = round(_FACING_HALF_WINDOW_S / step) if step > 0.0 else 0
-    angle = average_hann(angle[:, None], half_width)[:, 0] if half_width else angle
+    angle = average_hann(angle, count_frames(times, _FACING_HALF_WINDOW_S))
     return np.stack([np.cos(angle), np.sin(angle), np.zeros(len(points))], axis=-1)
 
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.frame_masks import compute_fade
+from poise.maths.frame_masks import compute_fade, count_frames
 from poise.maths.smoothing import average_hann, smoothstep
 from poise.maths.vectors import dot
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
-from poise.retargeting.hand_contact import BEARING_FADE_S, find_weight_window
+from poise.retargeting.hand_contact import BEARING_FADE_S, WEIGHT_HALF_WINDOW_S
 from poise.retargeting.root_path import turn_back, turn_positions
 
 # of the height: radii of parts, length of the axis of the skull, height of the joint of the head
@@ -93,21 +93,20 @@ def compute_hand_moves(
     A hand that touches a part of the source is as far from that part of the target, in arm lengths and on the same
     side. A hand that is out of trunk, head and thighs in the source stays out of them; others are no deeper in them.
     """
-    half_width = find_weight_window(times)
+    half_width = count_frames(times, WEIGHT_HALF_WINDOW_S)
     fade = compute_fade(times, bears[:, None], BEARING_FADE_S)
     moves, weights = np.zeros((len(times), len(SIDES), 3)), np.zeros((len(times), len(SIDES)))
     for column, side in enumerate(SIDES):
         source, target = (_list_parts(*each, side) for each in zip(poses, bodies, strict=True))
         measured = source.measure(source.wrist)
         near = smoothstep((_FAR - np.abs(measured.over)) / (_FAR - _NEAR)) * fade
-        near = average_hann(near, half_width) if half_width and near.any() else near
+        near = average_hann(near, half_width)
         found, total = target.measure(target.wrist), near.sum(axis=1)
         steps = (near * (measured.over - found.over))[..., None] * found.sides
         touch = steps.sum(axis=1) / np.maximum(total, 1.0)[:, None]
         touch *= np.minimum(1.0, _FARTHEST / np.maximum(np.linalg.norm(touch, axis=1, keepdims=True), 1e-12))
         push = _push_out(target, target.wrist + touch, np.minimum(measured.over, _CLEAR)) * fade
-        if half_width and push.any():
-            push = average_hann(push, half_width)
+        push = average_hann(push, half_width)
         moves[:, column], weights[:, column] = touch + push, np.where(push.any(axis=1), 1.0, np.minimum(total, 1.0))
     back = turn_back(bodies[1], moves.reshape(-1, 3) * bodies[1].arm_length)
     return back.reshape(moves.shape), weights

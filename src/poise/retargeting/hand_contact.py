@@ -8,7 +8,7 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.frame_masks import compute_fade
+from poise.maths.frame_masks import compute_fade, count_frames
 from poise.maths.smoothing import average_hann, smoothstep
 from poise.maths.vectors import cross, dot, normalise
 from poise.model.pose import Pose
@@ -21,7 +21,7 @@ from poise.retargeting.transfer import find_quaternion_start
 # [arm lengths] hands that are nearer than the first begin to count, those nearer than the second count in full
 _FAR, _NEAR = 0.9, 0.4
 # [s] half the window over which their weight is smoothed
-_WEIGHT_HALF_WINDOW_S = 0.075
+WEIGHT_HALF_WINDOW_S = 0.075
 # [s] over which it fades before and after an arm bears
 BEARING_FADE_S = 0.15
 # of the bones' lengths: an arm is neither stretched nor folded more
@@ -47,15 +47,8 @@ def compute_touch_weights(times: Floats, positions: Floats, body: Body, bears: B
     """
     distance = np.linalg.norm(_find_separation(positions, body), axis=-1) / body.arm_length
     weights = smoothstep(np.clip((_FAR - distance) / (_FAR - _NEAR), 0.0, 1.0))
-    half_width = find_weight_window(times)
-    smooth = average_hann(weights, half_width) if half_width and weights.any() else weights
+    smooth = average_hann(weights, count_frames(times, WEIGHT_HALF_WINDOW_S))
     return smooth * compute_fade(times, bears[:, None], BEARING_FADE_S)[:, 0] if bears.any() else smooth
-
-
-def find_weight_window(times: Floats) -> int:
-    """Find half the window of weights, in frames."""
-    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
-    return round(_WEIGHT_HALF_WINDOW_S / step) if step > 0.0 else 0
 
 
 def bring_hands_together(poses: Pose, weights: Floats, source_positions: Floats, bodies: tuple[Body, Body]) -> Pose:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -333,6 +333,15 @@ def check_match(value: Match, source: Skeleton | None, target: Skeleton) -> Matc
             check_limb_order(skeleton, value.list_joints(of_target=is_target))
     check_moving_limbs(target, {row.role: row.target for row in value.joints if row.target})
     return value
+
+
+def list_skipped_sides(match: Match, parts: Sequence[str]) -> list[str]:
+    """List the sides with a skipped row in a limb.
+
+    Such a limb has joints that stay as at rest.
+    """
+    skipped = {row.role for row in match.joints if row.skip and row.target}
+    return [side for side in SIDES if any(f"{side}{part}" in skipped for part in parts)]
 
 
 def _list_required_roles(*, is_robot: bool) -> list[str]:

@@ -32,7 +32,7 @@ from poise.retargeting.body import FINGERS, Body, measure_body, split_role
 from poise.retargeting.body_contact import compute_hand_moves
 from poise.retargeting.flat_feet import select_flat_feet
 from poise.retargeting.hand_contact import bring_hands_together, compute_touch_weights, move_hands
-from poise.retargeting.match import Match, check_match, has_hinges, match_roles
+from poise.retargeting.match import Match, check_match, has_hinges, list_skipped_sides, match_roles
 from poise.retargeting.report import Measured, RetargetReport, build_report
 from poise.retargeting.robot import RobotJob, RobotMotion, retarget_onto_robot
 from poise.retargeting.robot_body import leave_out_hands, measure_robot_body
@@ -450,7 +450,7 @@ def _plant_contacts(
     Also return notes. A leg with a skipped row stays as it is.
     """
     source, standing = job.standings
-    skipped = _list_skipped_sides(job.match, _LEG_PARTS)
+    skipped = list_skipped_sides(job.match, _LEG_PARTS)
     columns = [column for column, leg in enumerate(contacts.legs) if leg not in skipped]
     notes = tuple(f"the {side} foot is not planted: the match skips a row of its leg" for side in skipped)
     if not contacts.any[:, columns].any():
@@ -467,21 +467,12 @@ def _plant_contacts(
         moved = Clip(moved.times, poses, moved.name)
     figure = figure_of(moved, rig=job.target, legs=contacts.legs, up=up)
     analysis = analyse_clip(moved, figure, contacts, soles, "keep", travels=source.travels)
-    if source.bearing and (skipped or _list_skipped_sides(job.match, _ARM_PARTS)):
+    if source.bearing and (skipped or list_skipped_sides(job.match, _ARM_PARTS)):
         notes += ("hands and knees do not bear: the match skips a row of an arm or leg",)
     elif source.bearing:
         bearing = carry_bearing(source.bearing, moved, analysis.motion, standing.floor / figure.metre)
         analysis = analysis._replace(bearing=bearing) if bearing else with_bearing(moved, analysis)
     return plant_analysed(moved, analysis, terrain, Allowed(), notes=()), (*notes, *sole_notes)
-
-
-def _list_skipped_sides(match: Match, parts: Sequence[str]) -> list[str]:
-    """List the sides with a skipped row in a limb.
-
-    Such a limb has joints that stay as at rest.
-    """
-    skipped = {row.role for row in match.joints if row.skip and row.target}
-    return [side for side in SIDES if any(f"{side}{part}" in skipped for part in parts)]
 
 
 class Hands(NamedTuple):
@@ -509,7 +500,7 @@ def _move_hands(job: Transfer, poses: Pose, planted: Planted | None) -> tuple[Po
         bears = np.asarray(planted.bearing.on[:, arms].any(axis=1), dtype=np.bool_)
     positions = clip.poses.world.positions
     together = compute_touch_weights(clip.times, positions, job.bodies[0], bears)
-    if _list_skipped_sides(job.match, _ARM_PARTS):
+    if list_skipped_sides(job.match, _ARM_PARTS):
         sentence = "hands are not brought together: the match skips a row of an arm"
         return poses, nothing._replace(notes=(sentence,) if together.any() else ())
     poses = bring_hands_together(poses, together, positions, job.bodies)

@@ -19,7 +19,7 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
-from poise.retargeting.match import Match
+from poise.retargeting.match import Match, list_skipped_sides
 from poise.retargeting.robot_body import leave_out_hands
 from poise.retargeting.robot_clearance import find_pairs
 from poise.retargeting.robot_feet import FootPath, GroundSampler, RobotSole, find_foot_path, shift_body, sink_body
@@ -155,20 +155,15 @@ def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:
         reason = "the source walks in place, on ground that passes"
     elif find_up_axis(job.bodies[1]) is None:
         reason = "neither y nor z is up in the target's file"
-    skipped = {row.role for row in job.match.joints if row.skip and row.target}
-    legs = [side for side in SIDES if not any(f"{side}{part}" in skipped for part in _LEG_PARTS)]
-    columns = [] if contacts is None else [contacts.legs.index(leg) for leg in legs if leg in contacts.legs]
+    skipped = list_skipped_sides(job.match, _LEG_PARTS)
+    columns = [] if contacts is None else [column for column, leg in enumerate(contacts.legs) if leg not in skipped]
     if contacts is not None and not reason and not contacts.any[:, columns].any():
         reason = "the match skips rows of the legs that stand in the source"
     if contacts is None or reason:
         if isinstance(job.ground, Terrain):
             raise UnsupportedError(f"no feet can be put on this ground: {reason}")
         return None, (f"no feet were held on the ground: {reason}",)
-    notes = [
-        f"the {side} foot is not held on the ground: the match skips a row of its leg"
-        for side in SIDES
-        if side not in legs
-    ]
+    notes = [f"the {side} foot is not held on the ground: the match skips a row of its leg" for side in skipped]
     if job.standing.bearing is not None:
         notes.append("hands and knees of a robot are not held on the ground")
     return (contacts if len(columns) == len(contacts.legs) else select_legs(contacts, columns)), tuple(notes)

@@ -15,7 +15,8 @@ import numpy as np
 from poise.ground.contact.contacts import find_runs
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.smoothing import average_hann, compute_window_max, smoothstep
+from poise.maths.frame_masks import count_frames_to
+from poise.maths.smoothing import average_hann, compute_upper_envelope, smoothstep
 
 # [s] over which the pitch of a foot fades in where it ceases to be flat, and after which swinging feet are smoothed
 _PITCH_RAMP_S, _LIFT_HALF_WINDOW_S = 0.07, 0.04
@@ -151,17 +152,6 @@ def _fade_from(flat: Bools, step_s: float) -> Floats:
     return smoothstep(np.minimum(count_frames_to(flat) * step_s / _PITCH_RAMP_S, 1.0))
 
 
-def count_frames_to(frames: Bools) -> Floats:
-    """Count the frames (F,) to the nearest one of a mask.
-
-    Infinite where there is none.
-    """
-    numbers = np.arange(len(frames), dtype=np.float64)
-    before = np.maximum.accumulate(np.where(frames, numbers, -np.inf))
-    after = np.minimum.accumulate(np.where(frames, numbers, np.inf)[::-1])[::-1]
-    return np.minimum(numbers - before, after - numbers)
-
-
 def _fill_between(values: Floats, known: Bools) -> Floats:
     """Fill unknown frames of values (F, 3).
 
@@ -187,8 +177,7 @@ def _lift(places: Floats, turns: Floats, on: Bools, sole: RobotSole, sample: Gro
         heights, _ = sample(corners[:, :2])
         depth = np.maximum(depth, heights - corners[:, 2])
     depth = np.where(on, 0.0, depth)
-    half_width = round(_LIFT_HALF_WINDOW_S / step_s)
-    return np.where(on, 0.0, np.maximum(depth, average_hann(depth, half_width) if half_width else depth))
+    return np.where(on, 0.0, np.maximum(depth, average_hann(depth, round(_LIFT_HALF_WINDOW_S / step_s))))
 
 
 def shift_body(paths: list[FootPath], step_s: float, half_window_s: float) -> Floats:
@@ -197,8 +186,7 @@ def shift_body(paths: list[FootPath], step_s: float, half_window_s: float) -> Fl
     It is the mean of theirs, smoothed.
     """
     shift = np.mean([path.shift for path in paths], axis=0)
-    half_width = round(half_window_s / step_s)
-    return average_hann(shift, half_width) if half_width else shift
+    return average_hann(shift, round(half_window_s / step_s))
 
 
 def sink_body(hips: Floats, ankles: Floats, leg_length: float, step_s: float) -> Floats:
@@ -210,5 +198,4 @@ def sink_body(hips: Floats, ankles: Floats, leg_length: float, step_s: float) ->
     level = (ways[:, :2] ** 2).sum(axis=1)
     highest = np.sqrt(np.maximum((_MAX_STRETCH * leg_length) ** 2 - level, 0.0))
     depth = np.maximum(ways[:, 2] - highest, 0.0)
-    half_width = round(_SINK_HALF_WINDOW_S / step_s)
-    return average_hann(compute_window_max(depth, half_width), half_width) if half_width else depth
+    return compute_upper_envelope(depth, round(_SINK_HALF_WINDOW_S / step_s))

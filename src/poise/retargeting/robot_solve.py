@@ -20,7 +20,7 @@ from poise.kernels.clip_least_squares import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.retargeting.robot_feet import count_frames_to
+from poise.maths.frame_masks import count_frames_to
 from poise.retargeting.robot_tree import RobotTree
 
 # Lengths are solved in those of a robot whose leg (thigh and shin) is this long, whatever the unit of its file.

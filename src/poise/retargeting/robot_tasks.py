@@ -10,6 +10,7 @@ import numpy as np
 from poise.kernels.clip_least_squares import DIRECTION, PLACE, ROTATION, Tasks
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
+from poise.maths.frame_masks import count_frames_to
 from poise.maths.vectors import normalise
 from poise.model.anatomy.rest_geometry import compute_rest_rotations
 from poise.model.clip import Clip
@@ -18,7 +19,7 @@ from poise.model.skeleton import Kind
 from poise.retargeting.body import NEXT_PARTS, Body, Segment
 from poise.retargeting.match import Match
 from poise.retargeting.robot_body import turn_to_body
-from poise.retargeting.robot_feet import FootPath, RobotSole, count_frames_to
+from poise.retargeting.robot_feet import FootPath, RobotSole
 from poise.retargeting.robot_match import find_row, list_held_rows, list_idle_turns
 from poise.retargeting.robot_tree import RobotTree
 

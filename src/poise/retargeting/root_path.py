@@ -17,6 +17,7 @@ from poise.ground.found import analyse_clip, floor_of, with_bearing
 from poise.ground.stages import ClipAnalysis, in_clip
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.frame_masks import count_frames
 from poise.maths.smoothing import average_hann
 from poise.maths.vectors import find_z_up_rotation
 from poise.model.clip import Clip
@@ -267,8 +268,7 @@ def compute_body_shift(clip: Clip, rig: Rig, soles: Soles, contacts: Contacts, f
     frames = np.flatnonzero(contacts.any.any(axis=1))
     means = (ways * weights[..., None]).sum(axis=(1, 2))[frames] / contacts.any.sum(axis=1)[frames, None]
     shift = np.stack([np.interp(np.arange(len(clip)), frames, means[:, axis]) for axis in range(3)], axis=1)
-    half_width = motion.frames(_SHIFT_HALF_WINDOW_S)
-    return (average_hann(shift, half_width) if half_width else shift) * figure.metre
+    return average_hann(shift, motion.frames(_SHIFT_HALF_WINDOW_S)) * figure.metre
 
 
 def find_level_path(times: Floats, path: Floats) -> Floats:
@@ -276,9 +276,7 @@ def find_level_path(times: Floats, path: Floats) -> Floats:
 
     It is smoothed over a second, and begins at zero.
     """
-    step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
-    half_width = round(_PATH_HALF_WINDOW_S / step) if step > 0.0 else 0
-    smooth = average_hann(path, half_width) if half_width else path
+    smooth = average_hann(path, count_frames(times, _PATH_HALF_WINDOW_S))
     return (smooth - smooth[:1]) * [1.0, 1.0, 0.0]
 
 

@@ -19,7 +19,7 @@ from poise.ground.contact.plants import STEEPEST_RAD
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, SHIN, THIGH, TOES, Motion, motion_of, step_of
+from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, SHIN, THIGH, TOES, Motion, motion_of
 from poise.ground.figure.steps import runs
 from poise.ground.legs.body import Lean
 from poise.ground.legs.clear import CLEAR_S
@@ -30,7 +30,7 @@ from poise.ground.legs.swing import fade_offsets, sole_points
 from poise.ground.legs.write_back import write_poses
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.frame_masks import compute_fade
+from poise.maths.frame_masks import compute_fade, measure_step
 from poise.maths.smoothing import average_hann, compute_upper_envelope
 from poise.maths.vectors import UP, dot, make_vertical, normalise, project_horizontal
 from poise.model.clip import Clip
@@ -60,7 +60,7 @@ def put_down(bearing: Bearing, columns: Sequence[int], places: Floats, footing: 
             ways[rows, column] = place - way
     result = places + fade_offsets(bearing.times, ways, on, FADE)
     sunk = np.maximum(footing.heights(result) + least - result[..., 2], 0.0) * compute_fade(bearing.times, on, CLEAR_S)
-    step = step_of(bearing.times)
+    step = measure_step(bearing.times)
     half = round(CLEAR_S / step) if step > 0.0 else 0
     return result + make_vertical(compute_upper_envelope(sunk, half) * compute_fade(bearing.times, on, CLEAR_S))
 

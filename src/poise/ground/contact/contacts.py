@@ -15,9 +15,10 @@ from poise.calls.old_names import make_alias
 from poise.errors import InputError, UnknownNameError
 from poise.formatting import format_fields
 from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles, find_soles
-from poise.ground.figure.motion import Motion, fineness, finer_times, step_of
+from poise.ground.figure.motion import Motion, fineness, finer_times
 from poise.ground.figure.speeds import Shots, lowest_near, shots_of, velocities
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite, check_real
+from poise.maths.frame_masks import measure_step
 
 Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 
@@ -210,7 +211,7 @@ class Contacts:
             for point in table_of(points, f"contacts of leg {leg!r}"):
                 if point not in POINTS:
                     raise UnknownNameError("contact point", str(point), POINTS)
-        fine = _at(intervals, legs, finer_times(times, fineness(times)), step_of(times))
+        fine = _at(intervals, legs, finer_times(times, fineness(times)), measure_step(times))
         if len(fine.times) == len(times):
             return fine
         return dataclasses.replace(_at(_intervals_of(fine), legs, times), fine=fine)

@@ -16,6 +16,7 @@ from poise.errors import InputError
 from poise.ground.figure.figure import Figure
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.frame_masks import measure_step
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.roles import Leg
@@ -50,7 +51,7 @@ class Motion:
     @cached_property
     def step(self) -> float:
         """Median time between frames [s]; 0 for a single frame."""
-        return step_of(self.times)
+        return measure_step(self.times)
 
     def frames(self, seconds: float) -> int:
         """How many frames take so long; none where no time passes."""
@@ -111,14 +112,9 @@ def _arrays(value: Any) -> dict[str, Any]:
     return {name: array for name, array in values.items() if isinstance(array, np.ndarray)}
 
 
-def step_of(times: Floats) -> float:
-    """Median time between frames [s]; 0 for a single frame."""
-    return float(np.median(np.diff(times))) if len(times) > 1 else 0.0
-
-
 def fineness(times: Floats) -> int:
     """Return the upsampling factor of a clip for foot contacts. It gives at least 100 frames a second."""
-    return max(1, int(np.ceil(_RATE * step_of(times))))
+    return max(1, int(np.ceil(_RATE * measure_step(times))))
 
 
 def finer_times(times: Floats, count: int) -> Floats:

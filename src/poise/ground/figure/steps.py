@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from poise import kernels
-from poise.ground.figure.motion import Motion, step_of
+from poise.ground.figure.motion import Motion
 from poise.ground.figure.speeds import Shots, lowest_near, shots_of
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.frame_masks import measure_step
 
 _GAP = 10.0  # a step this many times as long as the median is a gap
 _FINEST = 120.0  # [frames/s] above it frames are passed over
@@ -48,7 +49,7 @@ def changes_of_step(times: Floats, places: Floats, shots: Ints | None = None) ->
 
 def stride_of(times: Floats) -> int:
     """Over how many frames each way changes of step are looked at."""
-    return max(1, round(1.0 / (_FINEST * step_of(times)))) if step_of(times) > 0 else 1
+    return max(1, round(1.0 / (_FINEST * measure_step(times)))) if measure_step(times) > 0 else 1
 
 
 def _parts(times: Floats, shots: Ints | None) -> Ints:
