@@ -33,7 +33,7 @@ EFFECTS = {
     "step": ("window.poise.state.run", {}),
     "reset": ("window.poise.state.undo", {}),
     "countViews": ("window.poise.state.views", {1: ["2"]}),
-    "frameAll": (CAMERA, {None: ["3"]}),
+    "frameAll": (CAMERA, {None: ["."]}),
     "frameSelected": (CAMERA, {}),
     "lookFrom": (CAMERA, {}),
     "through": (f"{VIEW}.show.through", {}),
