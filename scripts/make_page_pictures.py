@@ -141,7 +141,7 @@ def drag(tab: Tab, target: tuple[float, float, float]) -> None:
 def place(tab: Tab, position: list[float], aim: list[float]) -> None:
     """The camera where it looks at the figure: both are measured from the ground below its hips."""
     row = next(i for i, joint in enumerate(tab.model["joints"]) if joint["name"] == "Hips")
-    x, y, z = tab.get("(row) => [...window.poise.viewports[0].jointPosition(row, 0)]", row)
+    x, y, z = tab.get("(row) => [...window.poise.viewports[0].readPosition(row, 0)]", row)
     moved = [[a + b for a, b in zip(point, (x, y - 0.95, z), strict=True)] for point in (position, aim)]
     tab.get("([position, target]) => window.poise.viewports[0].view.set({position, target})", moved)
 

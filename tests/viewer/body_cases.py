@@ -69,6 +69,28 @@ def compute_cases(document: Document, packed: dict[str, Any], count: int, seed: 
     return cases
 
 
+def compute_gaze_cases(document: Document, packed: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """Let the head look at random points, from random poses with head and neck at rest."""
+    rng, start, goal = np.random.default_rng(count), document.solver_start, body.build_gaze(document)
+    if packed["gaze"] is None or goal is None:
+        return []
+    size = float(np.ptp(start.world.positions, axis=0).max())
+    cases = []
+    for _ in range(count):
+        q = start.with_q(start.skeleton.legal(start.q + 0.2 * rng.normal(size=start.q.size))[0]).q
+        posed = q.copy()
+        for first, end in packed["gaze"]["columns"]:
+            posed[first:end] = start.q[first:end]
+        target = start.world[goal.joint].positions + size * rng.normal(size=3)
+        solver = LevenbergMarquardt(restarts=body.GAZE_RESTARTS)
+        result = poise.solve(start.with_q(posed), goal.with_target(target), solver=solver, natural=False)
+        cases.append({
+            "start": encode(q), "target": target.tolist(), "q": encode(result.q),
+            "moved": bool((result.q != posed).any()),
+        })  # fmt: skip
+    return cases
+
+
 def encode(numbers: Any) -> str:
     """Encode numbers as base64."""
     return base64.b64encode(np.asarray(numbers, dtype=np.float64).tobytes()).decode()
@@ -79,12 +101,12 @@ def main() -> None:
     document, store = build_document(poise.load(sys.argv[1])), ArrayStore()
     packed = body.export_body(document, store)
     assert packed is not None
-    cases = {
-        name: compute_cases(limited, packed["modes"][name], int(sys.argv[2]), seed=len(name))
-        for name, _, limited in body.list_modes(document)
-    }
+    cases, gazes = {}, {}
+    for name, _, limited in body.list_modes(document):
+        cases[name] = compute_cases(limited, packed["modes"][name], int(sys.argv[2]), seed=len(name))
+        gazes[name] = compute_gaze_cases(limited, packed["modes"][name], int(sys.argv[2]))
     numbers = base64.b64encode(store.get_bytes()).decode()
-    json.dump({"body": packed, "numbers": numbers, "cases": cases}, sys.stdout)
+    json.dump({"body": packed, "numbers": numbers, "cases": cases, "gazes": gazes}, sys.stdout)
 
 
 if __name__ == "__main__":

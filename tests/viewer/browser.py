@@ -362,7 +362,7 @@ class Tab:
 DRAWN = """
 (view) => window.poise.model.places.map((_, c) => window.poise.model.joints.map((_, i) => {
   const viewport = window.poise.viewports[view];
-  return [...viewport.jointPosition(i, c), ...viewport.jointRotation(i, c)];
+  return [...viewport.readPosition(i, c), ...viewport.readRotation(i, c)];
 }))
 """
 

@@ -1,12 +1,7 @@
 // Answers of the page's own modules in node for the cases of chain_cases.py, on the standard input.
 import fs from "node:fs";
-import { register } from "node:module";
+import { web } from "./page_modules.mjs";
 
-const web = new URL("../../src/poise/viewer/web/", import.meta.url);
-// The names of modules as the import map of the page locates them.
-const resolve = `export const resolve = (name, context, next) =>
-  next(name.startsWith("poise/") ? name.replace("poise/", ${JSON.stringify(`${web}js/`)}) : name, context);`;
-register(`data:text/javascript,${encodeURIComponent(resolve)}`);
 const { Kernels } = await import(new URL("js/engine/kernels.js", web));
 const { Chains } = await import(new URL("js/engine/chains.js", web));
 

@@ -1,13 +1,8 @@
 // Races of the page's own modules in node for the cases of race_cases.py, on the standard input.
 import { createHash } from "node:crypto";
 import fs from "node:fs";
-import { register } from "node:module";
+import { web } from "./page_modules.mjs";
 
-const web = new URL("../../src/poise/viewer/web/", import.meta.url);
-// The names of modules as the import map of the page locates them.
-const resolve = `export const resolve = (name, context, next) =>
-  next(name.startsWith("poise/") ? name.replace("poise/", ${JSON.stringify(`${web}js/`)}) : name, context);`;
-register(`data:text/javascript,${encodeURIComponent(resolve)}`);
 const { Kernels } = await import(new URL("js/engine/kernels.js", web));
 const { Race } = await import(new URL("js/engine/race.js", web));
 const { measureSmoothness } = await import(new URL("js/engine/live_record.js", web));
@@ -19,10 +14,10 @@ const decode = (text) => new Float64Array(new Uint8Array(Buffer.from(text, "base
 const answers = {};
 for (const [name, { packed, numbers, cases, moved }] of Object.entries(JSON.parse(fs.readFileSync(0, "utf8")))) {
   const race = new Race(kernels, packed, new Uint8Array(Buffer.from(numbers, "base64")));
-  const ways = cases.map(({ position }) => {
-    race.drag({ what: "target", chain: race.chain.id, position, phase: "move" });
+  const ways = cases.map(({ position, start }) => {
+    race.begin({ q: decode(start), position });
     const shown = race.paths.map((path) => {
-      const poses = Array.from({ length: path.last + 1 }, (_, i) => [...path.pose(i)]);
+      const poses = Array.from({ length: path.last + 1 }, (_, i) => [...path.findPose(i)]);
       const left = race.chains.measure(path.answer);
       return { poses: hash(poses.flat()), last: path.last, left, met: path.isMet, errors: path.errors.length };
     });

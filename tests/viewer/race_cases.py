@@ -39,7 +39,7 @@ def build_races() -> dict[str, Document]:
 
 
 def compute_cases(document: Document, methods: list[str]) -> list[dict[str, Any]]:
-    """Move the target and trace all methods from the start pose."""
+    """Move the target and trace all methods, from the start pose and from others."""
     rng, start = np.random.default_rng(3), document.solver_start
     size = float(np.ptp(start.world.positions, axis=0).max())
     choices = {name: SolverChoice(name) for name in methods}
@@ -47,11 +47,14 @@ def compute_cases(document: Document, methods: list[str]) -> list[dict[str, Any]
         choices["levenberg_marquardt"] = SolverChoice("levenberg_marquardt", (("restarts", RESTARTS),))
     solvers = {name: ViewSolver(document, start, choice) for name, choice in choices.items()}
     cases: list[dict[str, Any]] = []
-    for _ in range(MOVES):
+    for move in range(2 * MOVES):
+        if move >= MOVES:  # every joint is elsewhere, that which the chain hangs from too
+            q = start.skeleton.legal(start.q + 0.1 * rng.normal(size=start.q.size))[0]
+            start = poise.Pose(start.skeleton, q)
         chain = document.active_chains[0]
         position = tuple((np.array(chain.position) + 0.08 * size * rng.normal(size=3)).tolist())
         document = document.with_chain(chain.replace(position=position))
-        chains, case = document.active_chains, {"position": position, "paths": {}}
+        chains, case = document.active_chains, {"position": position, "start": encode(start.q), "paths": {}}
         for name, solver in solvers.items():
             outcome, path = solver(chains, start.q[None]), solver.trace_path(chains, start.q[None])
             case["paths"][name] = {

@@ -40,7 +40,7 @@ HAND = """
 (() => {
   const [view] = window.poise.viewports;
   const row = view.actor.figure.rows.get("LeftHand");
-  const [start, end] = [view.actor.figure.position(row), view.actor.figure.tail(row)];
+  const [start, end] = [view.actor.figure.readPosition(row), view.actor.figure.computeTail(row)];
   return view.findPixels(start.map((value, k) => value + 0.3 * (end[k] - value)));
 })()
 """

@@ -23,7 +23,7 @@ ROBOTS = ["urdf/ur5.urdf", "mjcf/shadow_right_hand.xml"]
 #: A place for each part that is seen: of all places of a grid that belong to it, the one in their middle.
 PLACES = """
 async (step) => {
-  const {partAt} = await import("poise/handles/part_at.js");
+  const {findPart} = await import("poise/handles/part_at.js");
   const viewport = window.poise.viewports[0];
   const {joints} = viewport.actor.figure;
   viewport.stage.draw();
@@ -31,7 +31,7 @@ async (step) => {
   const found = new Map();
   for (let x = 4; x < box.width; x += step) for (let y = 4; y < box.height; y += step) {
     if (document.elementFromPoint(box.left + x, box.top + y) !== viewport.stage.canvas) continue;
-    const part = partAt(viewport, x, y);
+    const part = findPart(viewport, x, y);
     if (!part) continue;
     const name = joints[joints[part.row].part].name;
     if (!found.has(name)) found.set(name, []);
@@ -213,7 +213,7 @@ def test_a_second_finger_moves_the_camera_in_the_middle_of_a_pull(tab):
         hand.touch("touchMove", (x + 5 * i, y - 30), (x - 60 - 5 * i, y - 30))
     hand.touch("touchEnd")
     tab.answered()
-    assert tab.get(away) < 0.8 * before
+    tab.until(f"{away} < {0.8 * before}")
     assert tab.studio.document.pulled == "pull"
     position = tab.chain("pull")["position"]
     shown = read_pose(tab).world["LeftHand"].positions

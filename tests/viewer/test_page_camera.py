@@ -19,12 +19,12 @@ CUT = """
 (() => {
   const {view, stage, actor} = window.poise.viewports[0];
   view.refresh();
-  const [width, height] = stage.extent();
+  const [width, height] = stage.measureExtent();
   const out = (point) => {
     const [x, y, ahead] = view.project(point);
     return !(ahead > 0 && x >= 0 && x <= width && y >= 0 && y <= height);
   };
-  return actor.points().filter(out).length;
+  return actor.listPoints().filter(out).length;
 })()
 """
 
@@ -33,9 +33,9 @@ SHARE = """
 (() => {
   const {view, stage, actor} = window.poise.viewports[0];
   view.refresh();
-  const seen = actor.points().map((point) => view.project(point));
+  const seen = actor.listPoints().map((point) => view.project(point));
   const spread = (k, whole) => (Math.max(...seen.map((p) => p[k])) - Math.min(...seen.map((p) => p[k]))) / whole;
-  return Math.max(spread(0, stage.extent()[0]), spread(1, stage.extent()[1]));
+  return Math.max(spread(0, stage.measureExtent()[0]), spread(1, stage.measureExtent()[1]));
 })()
 """
 
@@ -142,5 +142,5 @@ def test_a_clip_that_climbs_or_stretches_stays_in_the_picture(served):
         tab.until(f"Math.abs(window.poise.frame.time - {time}) > 0.2")
     assert tab.get(CUT) == 0
     middle = "(() => { const {view, actor} = window.poise.viewports[0]; view.refresh();"
-    y = tab.get(f"{middle} return view.project(actor.figure.position(0))[1]; }})()")
+    y = tab.get(f"{middle} return view.project(actor.figure.readPosition(0))[1]; }})()")
     assert 100 < y < 560

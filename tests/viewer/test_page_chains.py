@@ -60,7 +60,7 @@ def test_a_bone_is_selected_in_the_list_and_in_the_view(tab):
     row = names.index("LeftLeg")
     place = tab.get(
         """(row) => { const view = window.poise.viewports[0], figure = view.actor.figure;
-          const [head, tail] = [figure.position(row), figure.tail(row)];
+          const [head, tail] = [figure.readPosition(row), figure.computeTail(row)];
           return view.findPixels([...head].map((x, i) => 0.5 * x + 0.5 * tail[i])); }""",
         row,
     )

@@ -49,12 +49,12 @@ def test_a_reload_goes_on_where_it_was(served):
     tab.click("mode-limits")
     tab.until_state("state.mode === 'limits'")
     tab.answered()
-    before, drawn = tab.shown_document, tab.get("window.poise.viewports[0].jointPosition(6)")
+    before, drawn = tab.shown_document, tab.get("window.poise.viewports[0].readPosition(6)")
     tab.page.reload()
     tab.until("window.poise && window.poise.ready")
     tab.answered()
     assert tab.shown_document == before
-    np.testing.assert_allclose(tab.get("window.poise.viewports[0].jointPosition(6)"), drawn, atol=2e-3)
+    np.testing.assert_allclose(tab.get("window.poise.viewports[0].readPosition(6)"), drawn, atol=2e-3)
     assert tab.state["undo"] is not None
     tab.drag(*[(-i, i) for i in range(20)])  # the serials go on
     assert_shown_is_solved(tab)

@@ -59,9 +59,10 @@ def test_a_pull_is_followed_and_the_hint_goes(tab):
     hand = Hand(tab, "mouse")
     hand.drag(*joint_on_screen(tab, "LeftHand", 0.5), [(5 * i, -8 * i) for i in range(1, 9)])
     tab.until("window.poise.state.pulled !== null")
-    assert not tab.at("hint").is_visible()
-    assert not tab.page.locator(".hint-ring").is_visible()
-    assert tab.at("status-a").is_visible()
+    tab.answered()
+    tab.at("hint").wait_for(state="hidden")
+    tab.page.locator(".hint-ring").wait_for(state="hidden")
+    tab.at("status-a").wait_for(state="visible")
     pose = tab.studio.pose_state.build_view_pose(0)
     np.testing.assert_allclose([pose.world[foot].positions for foot in ("LeftFoot", "RightFoot")], feet, atol=1e-3)
     wait_for_motion(tab)  # it goes on after some seconds, the hand where it was let go

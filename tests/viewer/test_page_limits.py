@@ -17,7 +17,7 @@ WHERE = f"""
   const box = window.poise.viewports[0].stage.canvas.getBoundingClientRect();
   window.poise.viewports[0].view.refresh();
   const end = {HANDLES}.ends.find((each) => each.name === name);
-  const [x, y] = {HANDLES}.screen(end, end.value);
+  const [x, y] = {HANDLES}.projectEnd(end, end.value);
   return [box.left + x, box.top + y, end.value];
 }}
 """
@@ -56,7 +56,7 @@ def pull(tab, name, dx, dy):
 def test_the_ends_of_a_sector_are_dragged(served):
     before = poise.Range(-0.4, 0.9, axis=(0, 0, 1))
     tab = shown(served, limited("LeftForeArm", before), "LeftForeArm")
-    camera = tab.get("JSON.stringify(window.poise.viewports[0].view.state())")
+    camera = tab.get("JSON.stringify(window.poise.viewports[0].view.readState())")
     message_text = pull(tab, "high", 25, 30)
     after = tab.studio.document.skeleton["LeftForeArm"].limit
     assert after.low == before.low
@@ -65,7 +65,7 @@ def test_the_ends_of_a_sector_are_dragged(served):
     assert message_text == f"high {np.degrees(after.high):.1f} deg"
     assert tab.get(LABEL) == ""
     assert float(tab.at("limit-high").input_value()) == pytest.approx(np.degrees(after.high), abs=0.01)
-    assert tab.get("JSON.stringify(window.poise.viewports[0].view.state())") == camera
+    assert tab.get("JSON.stringify(window.poise.viewports[0].view.readState())") == camera
     assert tab.get("window.poise.selected") == "LeftForeArm"
     assert tab.state["undo"] == "change limit"
     tab.key("Control+z")
@@ -97,8 +97,8 @@ def test_the_sides_of_a_cone_are_dragged(served):
         old = tab.studio.document.skeleton["LeftArm"].limit
         value = tab.get(WHERE, name)[2]
         wanted = value + (0.3 if k else -0.3)
-        to = tab.get(f"([i, v]) => {HANDLES}.screen({HANDLES}.ends[i], v)", [(0 if which == 0 else 3), wanted])
-        at = tab.get(f"(i) => {HANDLES}.screen({HANDLES}.ends[i], {HANDLES}.ends[i].value)", 0 if which == 0 else 3)
+        to = tab.get(f"([i, v]) => {HANDLES}.projectEnd({HANDLES}.ends[i], v)", [(0 if which == 0 else 3), wanted])
+        at = tab.get(f"(i) => {HANDLES}.projectEnd({HANDLES}.ends[i], {HANDLES}.ends[i].value)", 0 if which == 0 else 3)
         pull(tab, name, to[0] - at[0], to[1] - at[1])
         new = tab.studio.document.skeleton["LeftArm"].limit
         changed = [(i, j) for i in (0, 1) for j in (0, 1) if new.sides[i][j] != pytest.approx(old.sides[i][j])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -85,8 +86,9 @@ def assert_scene(tab, name):
     assert [view["status"] for view in answer["views"]] == [wanted] * tab.state["views"]
     for letter, view in zip("ab", answer["views"], strict=False):
         tab.until(f"document.querySelector('[data-testid=status-{letter}]').title.startsWith({view['sentence']!r})")
-    assert tab.at("rig-name").inner_text() == scenes.describe_scene(name).title
-    assert len(tab.model["joints"]) == len(tab.studio.document.skeleton)
+    title = json.dumps(scenes.describe_scene(name).title)
+    tab.until(f"document.querySelector('[data-testid=rig-name]').innerText === {title}")
+    tab.until(f"window.poise.ready && window.poise.model.joints.length === {len(tab.studio.document.skeleton)}")
     assert_shown_is_solved(tab)
 
 

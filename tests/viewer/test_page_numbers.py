@@ -28,7 +28,7 @@ def test_figures_are_reported_as_a_person_says_them(served):
     reported = tab.get("(all) => import('poise/texts/spoken.js').then(({speak}) => all.map((one) => speak(one, 17)))",
                    list(SENTENCES))  # fmt: skip
     assert dict(zip(SENTENCES, reported, strict=True)) == SENTENCES
-    times = tab.get("(all) => import('poise/texts/spoken.js').then(({time}) => all.map(time))", list(TIMES))
+    times = tab.get("(all) => import('poise/texts/spoken.js').then(({sayTime}) => all.map(sayTime))", list(TIMES))
     assert dict(zip(TIMES, times, strict=True)) == TIMES
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import poise
 from poise.io import samples
+from poise.maths import rotations
 from poise.viewer import scenes
 from poise.viewer.document.document import build_document
 from poise.viewer.session.downloads import build_document_page
@@ -43,14 +44,14 @@ def offline(served, chromium, tmp_path):
 def test_a_click_on_skin_selects_and_a_drag_of_a_limb_pulls_its_target(offline):
     page = offline(clip=False)
     view = "window.poise.viewport"
-    camera = f"JSON.stringify({view}.view.state())"
+    camera = f"JSON.stringify({view}.view.readState())"
     page.until("window.poise.solving")
     for joint, share in (("Chest", 0.5), ("LeftLeg", 0.4), ("RightForeArm", 0.5)):
         point = page.get(
             f"""([joint, share]) => {{
               const {{figure}} = {view}.actor;
               const row = figure.rows.get(joint);
-              const [from, to] = [figure.position(row), figure.tail(row)];
+              const [from, to] = [figure.readPosition(row), figure.computeTail(row)];
               return {view}.findPixels(from.map((value, k) => value + share * (to[k] - value)));
             }}""",
             [joint, share],
@@ -98,7 +99,7 @@ def test_a_page_with_one_pose_has_targets_and_keys(offline):
     page = offline(clip=False)
     page.until("window.poise.solving")
     assert set(page.get(HANDLES)) == {"position"}
-    camera = "JSON.stringify(window.poise.viewport.view.state())"
+    camera = "JSON.stringify(window.poise.viewport.view.readState())"
     before = page.get(camera)
     page.page.mouse.move(20, 300)
     page.page.mouse.wheel(0, -400)
@@ -130,7 +131,7 @@ MIDDLE = """(joint) => {
   const { viewport } = window.poise;
   const { figure } = viewport.actor;
   const row = figure.rows.get(joint);
-  const [from, to] = [figure.position(row), figure.tail(row)];
+  const [from, to] = [figure.readPosition(row), figure.computeTail(row)];
   return viewport.findPixels(from.map((value, k) => 0.5 * value + 0.5 * to[k]));
 }"""
 
@@ -163,7 +164,7 @@ def pull(page, joint, across, down):
 
 def test_a_file_solves_for_the_skin_that_is_pulled(body):
     feet = [place(body, foot) for foot in ("LeftFoot", "RightFoot")]
-    camera = "JSON.stringify(window.poise.viewport.view.state())"
+    camera = "JSON.stringify(window.poise.viewport.view.readState())"
     before = body.get(camera)
     for joint, across, down in (("LeftHand", -60, -30), ("Head", 20, 10), ("Hips", 10, 20), ("RightForeArm", 30, 40)):
         hand = place(body, joint)
@@ -173,6 +174,38 @@ def test_a_file_solves_for_the_skin_that_is_pulled(body):
             assert np.linalg.norm(place(body, foot) - stood) < 1e-3
     assert body.get(camera) == before
     assert body.foreign == []
+
+
+def measure_gaze(page, point):
+    """The angle [deg] between where the head faces and the way to a point."""
+    packed = page.get("window.poise.data.body")
+    rest = page.get("window.poise.solving.restHead")
+    place_now = page.get("window.poise.solving.poser.readPlace('Head')")
+    turn = rotations.multiply(np.array(place_now["rotation"]), rotations.inverse(np.array(rest)))
+    face, way = rotations.rotate(turn, np.array(packed["axes"][0])), np.array(point) - place_now["position"]
+    return np.degrees(np.arccos(face @ way / np.linalg.norm(way)))
+
+
+def test_the_head_of_a_file_looks_at_a_pulled_hand(body):
+    body.get("window.poise.solving.restHead = window.poise.solving.poser.readPlace('Head').rotation")
+    hand = place(body, "LeftHand")
+    before = measure_gaze(body, hand)
+    assert pull(body, "LeftHand", 30, -60) < LIMIT_MM
+    target = body.get("window.poise.solving.poser.pulled.position")
+    assert before > 60
+    assert measure_gaze(body, target) < 25  # it turns by 70 degrees, and the hand is aside
+    turned = body.get("window.poise.solving.poser.readPlace('Head').rotation")
+    pull(body, "Hips", 5, 5)  # the head goes along, and does not look at hips
+    assert abs(np.dot(body.get("window.poise.solving.poser.readPlace('Head').rotation"), turned)) > 0.98
+    assert body.errors == []
+
+
+def test_what_is_pulled_in_a_file_stays_above_the_floor(body):
+    floor = body.get("window.poise.data.body.floor")
+    pull(body, "LeftHand", -20, 400)
+    assert body.get("window.poise.solving.poser.pulled.position")[1] >= floor - 1e-9
+    assert place(body, "LeftHand")[1] > floor - 1e-3
+    assert body.errors == []
 
 
 def test_keys_move_the_selected_part_of_a_file(body):
@@ -243,9 +276,8 @@ def test_a_pull_begins_at_the_frame_of_the_clip_that_is_shown(chromium, tmp_path
         page.until("window.poise?.solving && window.poise.shown > 3")
         page.page.keyboard.press("Space")
         page.until("!window.poise.playing")
-        drawn = (
-            "(joint) => window.poise.viewport.actor.figure.position(window.poise.viewport.actor.figure.rows.get(joint))"
-        )
+        figure = "window.poise.viewport.actor.figure"
+        drawn = f"(joint) => {figure}.readPosition({figure}.rows.get(joint))"
         feet = {foot: np.array(page.get(drawn, foot)) for foot in ("LeftFoot", "RightFoot")}
         shown = page.get("window.poise.shown")
         assert pull(page, "RightHand", 10, -10) < LIMIT_MM
@@ -349,6 +381,40 @@ def test_the_limb_that_is_pulled_in_a_file_races_to_the_same_target(chromium, tm
         page.click("race")
         page.until("document.querySelectorAll('.view').length === 1")
         assert page.get("window.poise.solving.poser.pulled.joint") == "LeftHand"
+
+
+def test_a_race_in_a_file_begins_where_the_pull_did(chromium, tmp_path):
+    document = build_document(poise.load(samples.path("humanoid.glb")))
+    with opened(chromium, tmp_path / "body.html", document) as page:
+        pull(page, "Hips", 30, 20)
+        page.page.mouse.move(5, 5)
+        before = page.get("[...window.poise.solving.poser.q]")
+        pull(page, "LeftHand", -40, -30)
+        page.click("race")
+        page.until(f"{RACE}?.chain.tip === 'LeftHand'")
+        assert page.get(f"[...{RACE}.paths[0].start]") == before
+        assert page.get(f"{RACE}.clock.last") > 0
+        page.page.locator("[data-testid=race-chain]").select_option("right_arm")  # not pulled: as it is shown
+        page.until(f"{RACE}.chain.id === 'right_arm'")
+        assert page.get(f"[...{RACE}.paths[0].start]") == page.get("[...window.poise.solving.poser.q]")
+        assert page.get(f"{RACE}.clock.last") == 0
+
+
+def test_a_race_in_a_file_of_a_clip_begins_at_the_frame(chromium, tmp_path):
+    document = build_document(poise.load(samples.path("humanoid.bvh")))
+    with opened(chromium, tmp_path / "clip.html", document) as page:
+        page.until("window.poise.solving")
+        page.page.keyboard.press("Space")
+        page.until("!window.poise.playing")
+        shown = page.get("window.poise.shown")
+        page.click("race")
+        page.until(RACE)
+        assert page.get(f"[...{RACE}.paths[0].start]") == page.get(
+            f"[...window.poise.solving.poser.readFrame({shown})]"
+        )
+        page.click("race")
+        page.until("document.querySelectorAll('.view').length === 1")
+        assert page.get("window.poise.shown") == shown
 
 
 def test_a_race_in_a_file_waits_where_motion_is_reduced(chromium, tmp_path):

@@ -352,7 +352,7 @@ def test_every_key_does_what_the_sheet_says(served):
 
 def test_the_camera_orbits_pans_zooms_and_comes_back(served):
     tab = served("ccd")
-    state = "JSON.stringify(window.poise.viewports[0].view.state())"
+    state = "JSON.stringify(window.poise.viewports[0].view.readState())"
     box = tab.at("view-a").bounding_box()
     x, y = box["x"] + 30, box["y"] + box["height"] - 30  # where nothing is drawn
     observed = [tab.get(state)]
@@ -376,7 +376,7 @@ def test_the_camera_orbits_pans_zooms_and_comes_back(served):
 def test_fingers_orbit_and_zoom(served):
     tab = served("ccd", new=True)
     client = tab.context.new_cdp_session(tab.page)
-    state = "JSON.stringify(window.poise.viewports[0].view.state())"
+    state = "JSON.stringify(window.poise.viewports[0].view.readState())"
     box = tab.at("view-a").bounding_box()
     x, y = box["x"] + 40, box["y"] + box["height"] - 60
 

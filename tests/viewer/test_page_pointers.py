@@ -14,7 +14,7 @@ pytestmark = pytest.mark.long
 
 SIZES = ((1000, 600), (1600, 1000), (400, 800))
 VIEW = "window.poise.viewports[0]"
-CAMERA = f"JSON.stringify({VIEW}.view.state())"
+CAMERA = f"JSON.stringify({VIEW}.view.readState())"
 LABEL = "!document.querySelector('.viewport-label').hidden"
 WAY = [(5 * i, -4 * i) for i in range(1, 7)]  # of a drag [pixels]
 
@@ -25,7 +25,7 @@ async (count) => {
   const {stage, actor, view, camera} = window.poise.viewports[0];
   stage.draw();
   const box = stage.canvas.getBoundingClientRect();
-  const seen = actor.points().map((point) => view.project(point));
+  const seen = actor.listPoints().map((point) => view.project(point));
   const span = [0, 1].map((k) => [Math.min(...seen.map((p) => p[k])), Math.max(...seen.map((p) => p[k]))]);
   const meshes = actor.skin.copies.flatMap(({objects}) => objects).filter((object) => object.isMesh);
   for (const mesh of meshes) if (mesh.isSkinnedMesh) mesh.boundingSphere = mesh.boundingBox = null; // of an old pose
@@ -43,7 +43,7 @@ async (count) => {
     const bones = hit.object.skeleton?.bones ?? [];
     const joints = [hit.face.a, hit.face.b, hit.face.c].flatMap((corner) => [0, 1, 2, 3].flatMap((k) =>
       skinWeight?.getComponent(corner, k) > 0.2 ? [bones[skinIndex.getComponent(corner, k)].name] : []));
-    const marks = actor.handles.nearest((point) => view.project(point), x, y, 30);
+    const marks = actor.handles.findNearest((point) => view.project(point), x, y, 30);
     found.push({x: box.left + x, y: box.top + y, joints, marks: marks !== null});
   }
   return found;
@@ -97,9 +97,8 @@ def on_screen(tab, position):
 def joint_on_screen(tab, joint, share=0.5):
     """Where the middle of a bone is drawn."""
     bone = f"(([joint, share]) => {{ const {{figure}} = {VIEW}.actor; const row = figure.rows.get(joint); "
-    bone += (
-        "const [a, b] = [figure.position(row), figure.tail(row)]; return a.map((v, k) => v + share * (b[k] - v)); })"
-    )
+    bone += "const [a, b] = [figure.readPosition(row), figure.computeTail(row)]; "
+    bone += "return a.map((v, k) => v + share * (b[k] - v)); })"
     return on_screen(tab, tab.get(bone, [joint, share]))
 
 

@@ -40,7 +40,7 @@ GAPS = """
   const apart = (a, b) => Math.hypot(...a.map((value, i) => value - b[i]));
   return figure.joints.flatMap((joint, row) => {
     if (joint.parent < 0) return [];
-    const [from, to] = [figure.position(joint.parent), figure.position(row)];
+    const [from, to] = [figure.readPosition(joint.parent), figure.readPosition(row)];
     return [Math.min(...ends.map(([a, b]) => apart(a, from) + apart(b, to)))];
   });
 })()

@@ -130,12 +130,12 @@ def test_a_saved_page_plays_without_poise(served, chromium, tmp_path, what):
     other = type(tab).__new__(type(tab))
     other.page = page
     other.until("window.poise && window.poise.viewport && window.poise.shown >= 0")
-    drawn = page.evaluate("window.poise.model.joints.map((_, i) => window.poise.viewport.jointPosition(i))")
+    drawn = page.evaluate("window.poise.model.joints.map((_, i) => window.poise.viewport.readPosition(i))")
     if what == "clip":
         other.until("window.poise.time > 0")
         page.locator("[data-testid=play]").click()
         time = page.evaluate("window.poise.times[window.poise.shown]")
-        drawn = page.evaluate("window.poise.model.joints.map((_, i) => window.poise.viewport.jointPosition(i))")
+        drawn = page.evaluate("window.poise.model.joints.map((_, i) => window.poise.viewport.readPosition(i))")
         wanted = rig.clips[0].at(time).world.positions
     else:
         wanted = shown(tab).world.positions

@@ -50,6 +50,9 @@ def compare(path: Path | str) -> tuple[int, int]:
             assert answer["q"] == case["q"], (mode, case["goals"])
             assert (answer["iterations"], answer["traced"]) == (case["iterations"], case["q"])
             reached, count = reached + case["reached"], count + 1
+    for mode, cases in json.loads(text)["gazes"].items():
+        assert answers["gazes"][mode] == [case["q"] for case in cases], mode
+        assert any(case["moved"] for case in cases)
     return reached, count
 
 

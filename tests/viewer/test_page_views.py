@@ -38,9 +38,10 @@ TALL = """
   const {view, actor, stage} = window.poise.viewports[0];
   view.refresh();
   const row = actor.figure.rows.get(name);
-  const [a, b] = [actor.figure.position(row), actor.figure.tail(row)].map((point) => view.project(point));
-  const inside = [a, b].every(([x, y]) => x > 0 && y > 0 && x < stage.extent()[0] && y < stage.extent()[1]);
-  return inside ? Math.hypot(a[0] - b[0], a[1] - b[1]) / stage.extent()[1] : 0;
+  const [a, b] = [actor.figure.readPosition(row), actor.figure.computeTail(row)].map((point) => view.project(point));
+  const [width, height] = stage.measureExtent();
+  const inside = [a, b].every(([x, y]) => x > 0 && y > 0 && x < width && y < height);
+  return inside ? Math.hypot(a[0] - b[0], a[1] - b[1]) / height : 0;
 }
 """
 

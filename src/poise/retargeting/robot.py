@@ -10,35 +10,25 @@ import numpy as np
 from poise.errors import UnsupportedError
 from poise.ground.contact.contacts import Contacts, find_runs
 from poise.ground.figure.figure import HEIGHT, LEG_HEIGHT_SHARE
-from poise.ground.robot.clip_solve import NO_PAIRS, CapsulePairs, JointMotion, solve_motion
-from poise.ground.robot.foot_path import (
-    FootPath,
-    GroundSampler,
-    RobotSole,
-    find_foot_path,
-    ramp_stance,
-    shift_body,
-    sink_body,
-)
-from poise.ground.robot.sole import FoundSole, find_robot_sole
-from poise.ground.robot.tree import RobotTree, build_tree, write_configurations
 from poise.ground.terrain.terrain import Terrain
-from poise.io.collision_shapes import CollisionShapes, read_collision_shapes
+from poise.io.collision_shapes import read_collision_shapes
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
-from poise.retargeting.body import Body, Segment
+from poise.retargeting.body import Body
 from poise.retargeting.match import Match, list_skipped_sides
 from poise.retargeting.robot_body import leave_out_hands
 from poise.retargeting.robot_clearance import find_pairs
+from poise.retargeting.robot_feet import FootPath, GroundSampler, RobotSole, find_foot_path, shift_body, sink_body
 from poise.retargeting.robot_match import list_idle_turns
-from poise.retargeting.robot_tasks import TaskBuilder
-from poise.retargeting.robot_weights import RobotWeights
+from poise.retargeting.robot_sole import find_robot_sole
+from poise.retargeting.robot_solve import NO_PAIRS, CapsulePairs, JointMotion, solve_motion
+from poise.retargeting.robot_tasks import TaskBuilder, ramp_stance
+from poise.retargeting.robot_tree import RobotTree, build_tree, write_configurations
 from poise.retargeting.root_path import (
-    KEPT_HIPS_NOTE,
     RootMotion,
     Standing,
     compute_hip_path,
@@ -104,7 +94,6 @@ class RobotJob(NamedTuple):
     standing        how the source stands
     match           which joint moves which
     ground          as for `retarget`, and so are `root`, `speed` and `clear`
-    weights         factors on the weights of its tasks
     """
 
     clip: Clip
@@ -116,7 +105,6 @@ class RobotJob(NamedTuple):
     root: RootMotion
     speed: bool | float
     clear: bool
-    weights: RobotWeights
 
 
 def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ...]]:
@@ -127,7 +115,7 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
     floor = Standing(0.0, robot.ankle)
     path = compute_hip_path(job.clip.poses.world.positions, job.bodies, job.standing, floor, job.root)
     terrain = _choose_terrain(job) if contacts is not None else None
-    solved, motion = solve_robot(job.clip, source, robot, job.match, path, contacts, terrain, job.weights)
+    solved, motion = solve_robot(job.clip, source, robot, job.match, path, contacts, terrain)
     edge = _note_edge(solved, motion, terrain)
     if job.root == "in_place":
         poses = move_hips(solved.poses, leave_out_hands(body, solved.skeleton), -find_level_path(solved.times, path))
@@ -161,8 +149,6 @@ def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:
     contacts, reason = job.standing.contacts, job.standing.note
     if job.ground is False:
         return None, ()
-    if job.root == "keep":
-        return None, (KEPT_HIPS_NOTE,)
     if contacts is not None and not contacts.any.any():
         reason = "those of the source never stand"
     elif contacts is not None and not job.standing.travels:
@@ -199,11 +185,10 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
     clear  whether arms, trunk and legs are to stay apart
     """
     tree, shapes = build_tree(target.skeleton), read_collision_shapes(target)
-    found = {side: _find_sole(side, body, shapes) for side in SIDES}
+    soles = {side: find_robot_sole(side, body, shapes) for side in SIDES}
     notes = list[str]()
-    feet = {f"{side}Foot": _turn_foot(body.segments[f"{side}Foot"], sole.axes) for side, sole in found.items()}
-    body = body._replace(segments={**body.segments, **feet})
-    if not all(sole.is_shown for sole in found.values()):
+    body = body._replace(segments={**body.segments, **{f"{side}Foot": foot for side, (_, foot, _) in soles.items()}})
+    if not all(is_known for _, _, is_known in soles.values()):
         notes.append("no collision shapes show the soles of the robot: they are taken from the length of its legs")
     pairs, parts = find_pairs(body, tree, shapes) if clear else (NO_PAIRS, ())
     if clear and not shapes.shapes:
@@ -213,24 +198,12 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
     return Robot(
         body,
         tree,
-        {side: sole.sole for side, sole in found.items()},
+        {side: sole for side, (sole, _, _) in soles.items()},
         _choose_speeds(tree, speed),
         pairs,
         parts,
         tuple(notes),
     )
-
-
-def _find_sole(side: str, body: Body, shapes: CollisionShapes) -> FoundSole:
-    """Find the sole of a side's foot in the reference pose."""
-    segment = body.segments[f"{side}Foot"]
-    return find_robot_sole(body.reference.skeleton, segment.row, segment.row_frame, shapes, body.leg_length)
-
-
-def _turn_foot(segment: Segment, axes: Floats) -> Segment:
-    """Return a foot's segment with other axes. Equal ones leave it as it is."""
-    same = np.array_equal(axes, segment.row_frame)
-    return segment if same else Segment(segment.row, segment.row, axes, axes)
 
 
 def _choose_speeds(tree: RobotTree, speed: bool | float) -> Floats:
@@ -264,16 +237,14 @@ def solve_robot(
     path: Floats,
     contacts: Contacts | None,
     terrain: Terrain | None,
-    weights: RobotWeights,
 ) -> tuple[Clip, RobotMotion]:
     """Solve the clip of a robot.
 
     path      (F, 3) of its hips, in axes ahead, left, up
     contacts  when its feet stand; None: they follow the directions of the legs
-    weights   factors on the weights of its tasks
     """
     step_s = float(np.median(np.diff(clip.times))) if len(clip) > 1 else _DEFAULT_STEP_S
-    builder = TaskBuilder(clip, (source, robot.body), robot.tree, match, weights)
+    builder = TaskBuilder(clip, (source, robot.body), robot.tree, match)
     builder.add_segments()
     sample = make_sampler(terrain, robot.body)
     if contacts is None:
@@ -284,7 +255,7 @@ def solve_robot(
     builder.add_hips(path)
     motion, rounds = solve_motion(
         robot.tree.hold(builder.held), builder.build(), robot.pairs, _begin(builder, path), clip.times, robot.speeds,
-        robot.body.leg_length, weights.smooth,
+        robot.body.leg_length,
     )  # fmt: skip
     back = rotations.inverse(robot.body.world_turn)
     q = write_configurations(

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.ground.robot.foot_path import FootPath, RobotSole
-from poise.ground.robot.tree import RobotTree
 from poise.kernels.clip_least_squares import DIRECTION, PLACE, ROTATION, Tasks
 from poise.maths import rotations
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Bools, Floats
+from poise.maths.frame_masks import count_frames_to
 from poise.maths.vectors import normalise
 from poise.model.anatomy.rest_geometry import compute_rest_rotations
 from poise.model.clip import Clip
@@ -20,17 +19,20 @@ from poise.model.skeleton import Kind
 from poise.retargeting.body import NEXT_PARTS, Body, Segment
 from poise.retargeting.match import Match
 from poise.retargeting.robot_body import turn_to_body
+from poise.retargeting.robot_feet import FootPath, RobotSole
 from poise.retargeting.robot_match import find_row, list_held_rows, list_idle_turns
-from poise.retargeting.robot_weights import RobotWeights
+from poise.retargeting.robot_tree import RobotTree
 
 # weights of rotations and directions [1/rad]
 _TRUNK_WEIGHT, _THIGH_WEIGHT, _UPPER_ARM_WEIGHT, _LOWER_WEIGHT = 1.0, 1.0, 0.7, 1.0
 _FREE_FOOT_WEIGHT = 0.5
 _HAND_WEIGHT, _HEAD_WEIGHT, _SWING_FOOT_WEIGHT, _STANDING_FOOT_WEIGHT = 0.15, 0.3, 3.0, 30.0
-# weights of places, in the lengths of `clip_solve`
+# weights of places, in the lengths of `robot_solve`
 _HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 30.0, 600.0
 # of hips that stay as at rest
 _HELD_HIPS_WEIGHT = 30.0
+# parts whose rotation about the bone counts, too
+_TURNED_PARTS = (("UpperLeg", _THIGH_WEIGHT), ("UpperArm", _UPPER_ARM_WEIGHT), ("Hand", _HAND_WEIGHT))
 _FULL_FREEDOM = 6
 _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
 _UP = np.array([0.0, 0.0, 1.0])  # of a trunk joint's segment
@@ -51,15 +53,12 @@ class TaskBuilder:
     rest           (n, 3) places of the target at rest, and
     rest_turns     (n, 4) its rotations, both in the axes of its body
     held           joints that stay as at rest
-    weights        factors on the weights of the tasks
     """
 
-    def __init__(
-        self, clip: Clip, bodies: tuple[Body, Body], tree: RobotTree, match: Match, weights: RobotWeights
-    ) -> None:
+    def __init__(self, clip: Clip, bodies: tuple[Body, Body], tree: RobotTree, match: Match) -> None:
         world = clip.poses.world
         source, target = bodies
-        self.source, self.target, self.tree, self.match, self.weights = source, target, tree, match, weights
+        self.source, self.target, self.tree, self.match = source, target, tree, match
         self.held = list_held_rows(target, match)
         self._used = {row.role for row in match.joints if row.is_used}
         self._idle_turns = list_idle_turns(target, match)
@@ -141,25 +140,19 @@ class TaskBuilder:
     def add_segments(self) -> None:
         """Add the rotations and directions of trunk, limbs, hands and head."""
         spine, neck = self.target.spine.rows, self.target.neck.rows
-        trunk, limbs = self.weights.trunk * _TRUNK_WEIGHT, self.weights.limbs
-        weight = _HELD_HIPS_WEIGHT if spine[0] in self.held else trunk
+        weight = _HELD_HIPS_WEIGHT if spine[0] in self.held else _TRUNK_WEIGHT
         self._add_turn(self.target.segments[f"joint {spine[0]}"], self.turn_hips(), weight)
-        self._add_end(spine[1:], self.source.spine.rows, trunk)
+        self._add_end(spine[1:], self.source.spine.rows, _TRUNK_WEIGHT)
         if self.source.neck.rows:
-            self._add_end(neck[1:] or neck, self.source.neck.rows, self.weights.head * _HEAD_WEIGHT)
+            self._add_end(neck[1:] or neck, self.source.neck.rows, _HEAD_WEIGHT)
         for side in SIDES:
-            turned = {  # their rotation about the bone counts, too
-                "UpperLeg": limbs * _THIGH_WEIGHT,
-                "UpperArm": limbs * _UPPER_ARM_WEIGHT,
-                "Hand": self.weights.hands * _HAND_WEIGHT,
-            }
-            for part, weight in turned.items():
+            for part, weight in _TURNED_PARTS:
                 role = f"{side}{part}"
                 if role in self._used:
                     self._add_turn(self.target.segments[role], self.turn_segment(role), weight)
             for role in (f"{side}LowerLeg", f"{side}LowerArm"):
                 if role in self._used:
-                    self._add_direction(role, limbs * _LOWER_WEIGHT)
+                    self._add_direction(role, _LOWER_WEIGHT)
 
     def _add_end(self, rows: Sequence[int], source_rows: Sequence[int], weight: float) -> None:
         """Add the rotation of the end of trunk or neck. A skipped end leaves it to the joint before."""
@@ -186,24 +179,21 @@ class TaskBuilder:
         """Add the path (F, 3) of the middle of the hip joints."""
         row = self.target.spine.rows[0]
         local = self._turn_into_node(row, self.find_hip_middle() - self.rest[row]) + self.tree.centres[row]
-        self._add(PLACE, int(self.tree.nodes[row]), local, path, self.weights.root * _HIPS_WEIGHT)
+        self._add(PLACE, int(self.tree.nodes[row]), local, path, _HIPS_WEIGHT)
 
     def add_foot_turn(self, side: str) -> None:
         """Add the rotation of a foot as in the source. It may go where the leg leads it."""
         if f"{side}Foot" in self._used:
-            self._add_turn(
-                self.target.segments[f"{side}Foot"],
-                self.turn_segment(f"{side}Foot"),
-                self.weights.feet * _FREE_FOOT_WEIGHT,
-            )
+            self._add_turn(self.target.segments[f"{side}Foot"], self.turn_segment(f"{side}Foot"), _FREE_FOOT_WEIGHT)
 
     def add_foot(self, side: str, path: FootPath, stands: Floats, sole: RobotSole) -> None:
         """Add the path of a foot: heel, ball and rotation. `stands` (F,) is 1 where it stands, 0 where it swings."""
         segment = self.target.segments[f"{side}Foot"]
         firm = _STANDING_FOOT_WEIGHT if self._has_full_leg(side) else _FREE_FOOT_WEIGHT
-        turn_weights = _SWING_FOOT_WEIGHT + stands * (firm - _SWING_FOOT_WEIGHT)
-        self._add_turn(segment, rotations.from_matrix(path.turns), self.weights.feet * turn_weights)
-        weights = self.weights.feet * (_SWING_WEIGHT + stands * (_STANDING_WEIGHT - _SWING_WEIGHT))
+        self._add_turn(
+            segment, rotations.from_matrix(path.turns), _SWING_FOOT_WEIGHT + stands * (firm - _SWING_FOOT_WEIGHT)
+        )
+        weights = _SWING_WEIGHT + stands * (_STANDING_WEIGHT - _SWING_WEIGHT)
         row, node = segment.row, int(self.tree.nodes[segment.row])
         for along in (sole.heel, sole.ball):
             point = np.array([along, -sole.height, 0.0])
@@ -236,3 +226,11 @@ class TaskBuilder:
             np.array(kinds, dtype=np.int64), np.array(nodes, dtype=np.int64), np.array(points),
             np.ascontiguousarray(np.stack(targets, axis=1)), np.ascontiguousarray(np.stack(weights, axis=1)),
         )  # fmt: skip
+
+
+def ramp_stance(stands: Bools, half_width: int) -> Floats:
+    """Compute how much (F,) a foot stands.
+
+    1 in stance, falling to 0 beside it.
+    """
+    return np.maximum(1.0 - count_frames_to(stands) / max(half_width, 1), 0.0)

@@ -27,18 +27,20 @@ from poise.model.clip import Clip
 from poise.model.kinematics import LocalOffsets, get_table, pack_local_offsets
 from poise.model.pose import Pose
 from poise.problem import dof_layout
-from poise.problem.goals import Place
+from poise.problem.goals import LookAt, Place
 from poise.problem.problem import Problem
 from poise.solvers.base.lm_engine import KERNEL_TOLERANCE_RATIO
 from poise.solvers.base.random_starts import draw_restarts
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
-from poise.viewer.body_parts import find_parts, has_whole_body
+from poise.viewer.body_parts import find_parts, has_whole_body, is_of_limb
 from poise.viewer.document.document import Document
 from poise.viewer.document.pulls import PULLED_PIN_WEIGHT
-from poise.viewer.document.whole_body import PIN_WEIGHT, find_root
+from poise.viewer.document.whole_body import PIN_WEIGHT, find_gaze_axes, find_root
+from poise.viewer.offline.methods import Setup, export_method
 from poise.viewer.offline.program import ArrayStore, Program
 
 RESTARTS = 6  # of a pull in a page: a target beyond reach gets so many, and a drag does not wait
+GAZE_RESTARTS = 0  # a head at its limits stays there
 PINNED_ROLES = "leftFoot", "rightFoot", "leftHand", "rightHand"  # that a click pins
 
 
@@ -64,6 +66,40 @@ def export_body(document: Document, store: ArrayStore, clip: Clip | None = None)
         "pin_weight": PIN_WEIGHT,
         "pulled_pin_weight": PULLED_PIN_WEIGHT,
         "frames": _export_frames(document, clip, store),
+        "limbs": [part for part in dict.fromkeys(find_parts(document.rig)) if is_of_limb(document.rig, part)],
+        "axes": find_gaze_axes(document.start).tolist(),
+        "floor": document.floor_height,
+    }
+
+
+def build_gaze(document: Document) -> LookAt | None:
+    """Build the goal of a head looking ahead. None without a head.
+
+    Head and neck turn, and no joint that carries arms: what is pulled and pinned stays where it is.
+    """
+    head = document.rig.roles.joints.get("head")
+    if head is None:
+        return None
+    start = document.solver_start
+    ahead = start.world[head].positions + find_gaze_axes(document.start)[0]
+    return LookAt(head, ahead, over=(*start.skeleton.chain(None, head), head))
+
+
+def _export_gaze(document: Document, store: ArrayStore) -> dict[str, Any] | None:
+    """Pack the solve of a gaze. It comes after that of the body, from the start pose of head and neck."""
+    goal = build_gaze(document)
+    if goal is None or goal.over is None:
+        return None
+    start = document.solver_start
+    setup = Setup(start, (goal,), problem := Problem(start, (goal,)), problem.complete_tolerance(None, None))
+    packed = export_method(LevenbergMarquardt(restarts=GAZE_RESTARTS), setup, store)
+    if "refusal" in packed:
+        return None
+    columns = [start.skeleton.q_slice(name) for name, _ in goal.over]
+    return {
+        "head": goal.joint,
+        "columns": [[each.start, each.stop] for each in columns],
+        "group": {"chains": [goal.joint], **packed},
     }
 
 
@@ -136,6 +172,7 @@ def _export_mode(document: Document, store: ArrayStore) -> dict[str, Any]:
         "restarts": options.restarts,
         "polish": options.polish_iterations,
         "maps": export_maps(start, store).pack(),
+        "gaze": _export_gaze(document, store),
     }
 
 

@@ -26,6 +26,7 @@ from poise.model.pose import Pose
 from poise.problem.chain import Chain
 from poise.problem.dof_layout import BALL, DIRECTION, MOVE, TARGET_SIZES
 from poise.problem.feasibility import find_free_reach
+from poise.problem.frame_packing import EXPORTER_LENGTH_ERROR, find_static_transform
 from poise.problem.goals import Goal
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base import jacobian_method, lm_engine
@@ -144,8 +145,21 @@ def export_method(solver: Any, setup: Setup, store: ArrayStore, *, max_curve: in
     if refusal is not None:
         return {"refusal": refusal}
     packed: dict[str, Any] = {"program": build_program(solver, setup, store, max_curve=max_curve).pack()}
-    line = _export_line(solver, setup, store)
-    return packed if line is None else packed | {"line": line}
+    line, base = _export_line(solver, setup, store), _export_base(setup.problem)
+    return packed | ({} if line is None else {"line": line}) | ({} if base is None else {"base": base})
+
+
+def _export_base(problem: Problem) -> dict[str, Any] | None:
+    """Pack the joint above a chain, for other start poses.
+
+    It is None where the joint never moves, and where joints inside the chain hold values of the start pose.
+    """
+    plan, row = problem.plan, problem.plan.layout.base_row
+    if row < 0 or len(plan.layout.fixed_columns) or plan.length_error > EXPORTER_LENGTH_ERROR:
+        return None
+    if find_static_transform(problem.skeleton, row) is not None:
+        return None
+    return {"row": row, "divisors": plan.scale_divisors.tolist()}
 
 
 def _export_line(solver: Any, setup: Setup, store: ArrayStore) -> dict[str, Any] | None:
@@ -159,7 +173,8 @@ def _export_line(solver: Any, setup: Setup, store: ArrayStore) -> dict[str, Any]
         return None
     program = Program(store)
     target = program.make_array(1, len(setup.problem.plan.target_columns) * 3)
-    program.output(target=target, point=_add_kernel_targets(program, setup.problem, target))
+    base = program.make_constant(setup.problem.rigid_base_transforms)
+    program.output(target=target, base=base, point=_add_kernel_targets(program, setup.problem, target))
     return {
         "check": program.pack(),
         "origin": reach.origin.tolist(),
@@ -181,7 +196,8 @@ def build_program(solver: Any, setup: Setup, store: ArrayStore, *, max_curve: in
     solve = _Solve(program, setup, target, start, start_u, max_curve)
     solution = _add_chain(solver, solve) if isinstance(solver, CCD | FABRIK) else _add_engine(solver, solve)
     program.output(
-        target=target, start=start, q=solution.q, iterations=solution.iterations, met=solution.is_met,
+        target=target, start=start, base=program.make_constant(problem.rigid_base_transforms),
+        q=solution.q, iterations=solution.iterations, met=solution.is_met,
         **({} if solution.error_parts is None else {"errors": solution.error_parts}),
         **({} if solution.curve is None else {"curve": solution.curve._asdict()}),
         **({} if solution.rows is None else {"rows": solution.rows._asdict()}),

@@ -1,6 +1,6 @@
 """Races of methods, packed for a page.
 
-Each chain races alone, from the start pose.
+Each chain races alone, from the pose that the page shows.
 
 web/js/engine/race.js runs them. Their figures are those of `poise compare`.
 """
@@ -27,6 +27,9 @@ def list_races(document: Document) -> list[Document]:
     """
     if document.is_driven or len(document.character_positions) > 1:
         return []
+    if document.free_root:  # q has the columns of the whole body then, and a race begins at its pose
+        skeleton = document.skeleton.with_free_root()
+        document = document.replace(skeleton=skeleton, start=document.start.on(skeleton))
     if document.scope == "body":
         document = document.replace(**build_scope(document.rig, document.start, "limbs"))
     document = document.replace(clip_name=None, plants_feet=False, free_root=False)

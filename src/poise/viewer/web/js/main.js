@@ -12,7 +12,7 @@ import { makeHelpSheet } from "poise/commands/help.js";
 import { letGo, listenToKeys } from "poise/commands/shortcuts.js";
 import { keep } from "poise/files/keep.js";
 import { keepChanges } from "poise/files/unsaved.js";
-import { announcer } from "poise/notices/announcer.js";
+import { makeAnnouncer } from "poise/notices/announcer.js";
 import { Messages } from "poise/notices/messages.js";
 import { makeSessionOver } from "poise/notices/session_over.js";
 import { fillPanels } from "poise/panels/panels.js";
@@ -31,7 +31,7 @@ const MODEL = 1;
 const KEPT = 500; // arrival times of frames
 
 /** @param {string} id */
-const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const findElement = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 class Page {
   constructor() {
@@ -61,8 +61,8 @@ class Page {
     keepSettings(this.store);
     this.playhead = new Playhead(this.store, this.send);
     this.commands = makeCommands(this);
-    this.messages = new Messages(at("messages"));
-    this.views = new Views(at("views"), this.store, {
+    this.messages = new Messages(findElement("messages"));
+    this.views = new Views(findElement("views"), this.store, {
       onSelect: (joint) => this.commands.select(joint),
       onPin: (joint) => this.commands.pinPart(joint),
       onDrag: (drag, viewport) => this.sendDrag(drag, viewport),
@@ -74,8 +74,8 @@ class Page {
     this.toggleHelp = toggle;
     /** @type {BadFrames|undefined} */
     this.badFrames = undefined;
-    fillPanels(this, at);
-    document.body.append(sheet, announcer(this.store), makeSessionOver(this.store, this.connection));
+    fillPanels(this, findElement);
+    document.body.append(sheet, makeAnnouncer(this.store), makeSessionOver(this.store, this.connection));
     listenToKeys(this.commands);
     letGo();
     keepChanges(this.store);

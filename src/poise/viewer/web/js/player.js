@@ -20,13 +20,13 @@ import { Solving } from "poise/solving.js";
 import { Views } from "poise/stage/views.js";
 import { chooseNextTheme, keepSettings } from "poise/state/settings.js";
 import { Store } from "poise/state/store.js";
-import { element, setOptions } from "poise/widgets/element.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
 import { makeThemeButton, makeToolButton, redraw } from "poise/widgets/tool_button.js";
 
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2];
 
 /** @param {string} id */
-const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const findElement = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 /**
  * @typedef {object} Data what the page plays
@@ -46,7 +46,7 @@ const at = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 class Player {
   constructor() {
     /** @type {Data} */
-    const data = JSON.parse(at("poise-data").textContent ?? "{}");
+    const data = JSON.parse(findElement("poise-data").textContent ?? "{}");
     const { model, times, title, characters, width } = data;
     this.model = model;
     this.data = data;
@@ -67,16 +67,16 @@ class Player {
     keepSettings(this.store);
     this.store.set("show", { ...this.store.need("show"), ghost: false, limits: false, trail: false });
     document.title = `${title} - Poise`;
-    this.picked = element("div", { class: "picked", role: "status", "data-testid": "picked", hidden: true });
-    this.views = new Views(at("views"), this.store, this.hands());
+    this.picked = makeElement("div", { class: "picked", role: "status", "data-testid": "picked", hidden: true });
+    this.views = new Views(findElement("views"), this.store, this.makeHands());
     this.store.set(
       "state",
       makeState(model, { chains: data.chains ?? [], scope: data.scope, retargeting: data.retargeting ?? null }),
     );
     this.button = makeToolButton("play", "pause", "Pause (Space)", () => this.toggle());
-    this.clock = element("output", { class: "clock", "data-testid": "clock" });
+    this.clock = makeElement("output", { class: "clock", "data-testid": "clock" });
     /** @type {HTMLInputElement} */
-    this.slider = element("input", {
+    this.slider = makeElement("input", {
       type: "range",
       class: "scrub",
       min: 0,
@@ -101,7 +101,7 @@ class Player {
   }
 
   /** What the views report; without kernels nothing can be dragged. @returns {Hands} */
-  hands() {
+  makeHands() {
     const { store } = this;
     const onSelect = (/** @type {string|null} */ joint) => store.set("selected", joint);
     const shared = {
@@ -143,13 +143,13 @@ class Player {
   build(title) {
     const { store, views } = this;
     this.fillToolbar(title);
-    at("views").firstElementChild?.append(this.picked);
+    findElement("views").firstElementChild?.append(this.picked);
     store.on("selected", (joint) => {
       this.picked.hidden = joint === null;
       this.picked.textContent = joint ?? "";
     });
     if (this.moves) this.fillTimeline();
-    at("timeline").hidden = !this.moves;
+    findElement("timeline").hidden = !this.moves;
     listenToKeys({
       play: () => this.toggle(),
       scrub: (/** @type {number} */ frames) => this.step(frames),
@@ -174,9 +174,9 @@ class Player {
     race.setAttribute("aria-pressed", "false");
     store.on("state", ({ run }) => race.setAttribute("aria-pressed", String(run === "race")));
     race.hidden = !this.data.races;
-    at("toolbar").append(
-      element("b", { class: "mark" }, title),
-      element("span", { class: "spring" }),
+    findElement("toolbar").append(
+      makeElement("b", { class: "mark" }, title),
+      makeElement("span", { class: "spring" }),
       race,
       makeShowMenu(store, { show }, ["ghost", "limits", "trail"]),
       makeToolButton("frame-all", "frame", "Frame all (F)", () => views.frameAll()),
@@ -185,7 +185,7 @@ class Player {
   }
 
   fillTimeline() {
-    const speed = element("select", {
+    const speed = makeElement("select", {
       "aria-label": "Speed",
       "data-testid": "speed",
       onchange: () => (this.speed = Number(speed.value)),
@@ -195,7 +195,7 @@ class Player {
       SPEEDS.map((each) => ({ value: String(each), text: `${each} x` })),
     );
     speed.value = "1";
-    at("timeline").append(this.button, this.slider, this.clock, speed);
+    findElement("timeline").append(this.button, this.slider, this.clock, speed);
   }
 
   async start() {
@@ -224,18 +224,27 @@ class Player {
         scrub: (/** @type {number} */ n) => this.step(n),
         reset: () => this.reset(),
       };
-      this.racing = new Racing({ store, model, races, commands }, kernels, numbers);
-      at("timeline").append(this.racing.bar);
-      at("views").after(this.racing.side.whole);
+      const findRace = (/** @type {string} */ tip) => this.findRace(tip);
+      this.racing = new Racing({ store, model, races, commands, findRace }, kernels, numbers);
+      findElement("timeline").append(this.racing.bar);
+      findElement("views").after(this.racing.side.whole);
     }
+    if (races?.opens) this.toggleRace();
     if (body || solved) {
       const onStart = (/** @type {Poser} */ poser) => this.leaveClip(poser);
       const page = { store, model, data: { body, solved, chains, scope: scope === "body" ? "limbs" : scope }, onStart };
       this.solving = new Solving(page, kernels, numbers);
-      at("views").firstElementChild?.append(this.solving.panel.whole);
+      findElement("views").firstElementChild?.append(this.solving.panel.whole);
     }
-    if (races?.opens) this.toggleRace();
-    else this.showSolving();
+    if (!races?.opens) this.showSolving();
+  }
+
+  /** Where the race for a tip begins. Null: at the pose of the rig. @param {string} tip */
+  findRace(tip) {
+    const { poser } = this.solving ?? {};
+    if (!poser || !this.clipShown) return poser?.findRace(tip) ?? null;
+    const q = poser.readFrame(this.shown);
+    return q && { q, position: null };
   }
 
   /** What is solved is shown, or the clip. */
@@ -253,10 +262,10 @@ class Player {
     const begins = racing.race === null;
     this.play(false);
     document.body.classList.toggle("racing", begins);
-    at("timeline").hidden = !begins && !this.moves;
+    findElement("timeline").hidden = !begins && !this.moves;
     if (begins) {
       const pulled = solving?.poser instanceof Body ? solving.poser.pulled : null;
-      racing.openFor(pulled?.joint ?? store.get("selected"), pulled?.position ?? null);
+      racing.openFor(pulled?.joint ?? store.get("selected"));
       return;
     }
     racing.close();
@@ -320,7 +329,7 @@ class Player {
   /** Some frames on or back. The time is that of a frame, so that none is left out. @param {number} frames */
   step(frames) {
     if (this.racing?.race) return this.racing.send({ do: "race_step", count: frames });
-    const to = nearest(this.times, this.time) + frames;
+    const to = findFrame(this.times, this.time) + frames;
     if (this.moves) this.seek(this.times[Math.min(Math.max(to, 0), this.times.length - 1)]);
   }
 
@@ -333,7 +342,7 @@ class Player {
   }
 
   draw() {
-    const i = nearest(this.times, this.time);
+    const i = findFrame(this.times, this.time);
     if (i !== this.shown) this.store.set("frame", this.frame(i));
     this.shown = i;
     if (!this.moves) return;
@@ -358,7 +367,7 @@ async function unpackBytes(id) {
 }
 
 /** The last time that is not after this one. @param {number[]} times @param {number} time */
-function nearest(times, time) {
+function findFrame(times, time) {
   let [low, high] = [0, times.length - 1];
   while (low < high) {
     const middle = (low + high + 1) >> 1;

@@ -3,6 +3,7 @@
 /**
  * @import { Kernels } from "poise/engine/kernels.js"
  * @import { PackedRaces } from "poise/engine/packed.ts"
+ * @import { Begun } from "poise/engine/race.js"
  * @import { Action, Drag, Model, Race as RaceFigures } from "poise/protocol/messages.ts"
  * @import { Store } from "poise/state/store.js"
  */
@@ -21,6 +22,7 @@ const MEASURED_EVERY = 500; // [ms] figures change so that they can be read
  * @property {Store} store
  * @property {Model} model
  * @property {PackedRaces} races
+ * @property {(tip: string) => Begun|null} findRace where the race for a tip begins; null: at the pose of the rig
  * @property {{scrub: (count: number) => void, play: () => void, reset: () => void}} commands
  */
 
@@ -47,28 +49,25 @@ export class Racing {
     });
   }
 
-  /** Open the race of a chain, or of the first. @param {string|null} id @param {number[]|null} [target] */
-  open(id, target = null) {
+  /** Open the race of a chain, or of the first. @param {string|null} id */
+  open(id) {
     const { chains } = this.page.races;
     const packed = chains.find(({ chain }) => chain.id === id) ?? chains[0];
     const name = packed.chain.id;
     const race = this.made.get(name) ?? new Race(this.kernels, packed, this.numbers);
     this.made.set(name, race);
     this.race = race;
-    if (target) race.drag({ what: "target", chain: name, position: target, phase: "end" });
+    const begun = this.page.findRace(packed.chain.tip);
+    if (begun) race.begin(begun);
     this.begin(race);
   }
 
-  /**
-   * Open the race of the chain that a joint belongs to. A tip that is pulled keeps its target.
-   * @param {string|null} joint
-   * @param {number[]|null} target
-   */
-  openFor(joint, target) {
+  /** Open the race of the chain that a joint belongs to. @param {string|null} joint */
+  openFor(joint) {
     const { chains } = this.page.races;
     const ends = chains.find(({ chain }) => chain.tip === joint);
     const holds = ends ?? chains.find(({ chain }) => joint !== null && chain.joints.includes(joint));
-    this.open(holds?.chain.id ?? null, ends ? target : null);
+    this.open(holds?.chain.id ?? null);
   }
 
   /** @param {string[]} methods that race from now on */

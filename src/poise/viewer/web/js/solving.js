@@ -45,7 +45,7 @@ export class Solving {
 
   /** A clip is shown. Its parts can be pulled, and no target is seen. */
   watch() {
-    const state = { ...this.state(), chains: [], pulled: null };
+    const state = { ...this.makeState(), chains: [], pulled: null };
     this.page.store.set("state", state);
     this.panel.say(this.poser.hint);
   }
@@ -78,13 +78,13 @@ export class Solving {
     const { status, curve, iterations, milliseconds, left } = answer;
     const view = makeViewAnswer({ status, errors: curve, iterations, microseconds: 1000 * milliseconds, left });
     const maps = Float32Array.from(this.poser.computeMaps());
-    store.set("state", this.state());
+    store.set("state", this.makeState());
     store.set("frame", makeFrame(maps, { joints: model.joints.length, width: WIDTH }, [view], { serial: this.serial }));
     store.set("answer", makeAnswer([view]));
-    this.panel.show(answer, model.metres_per_unit ?? null);
+    this.panel.show(answer, model);
   }
 
-  state() {
+  makeState() {
     return makeState(this.page.model, { serial: this.serial, ...this.poser.describe() });
   }
 }

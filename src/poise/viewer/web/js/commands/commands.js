@@ -38,8 +38,8 @@ export const NO_TURN = "a position target has no rotation: choose 'place' for it
 /** @param {Page} page */
 export function makeCommands(page) {
   return {
-    ...editing(page),
-    ...looking(page),
+    ...makeEdits(page),
+    ...makeLooks(page),
     /** To the next bad frame, or the one before. @param {1|-1} way */
     badFrame: (way) => page.badFrames?.go(way),
     /** Play, or pause: the race, or the clip. */
@@ -56,9 +56,9 @@ function isRacing({ store }) {
 }
 
 /** @param {Page} page */
-function editing(page) {
+function makeEdits(page) {
   const { store, send } = page;
-  const state = () => store.get("state");
+  const getState = () => store.get("state");
   return {
     undo: () => send({ do: "undo" }),
     redo: () => send({ do: "redo" }),
@@ -66,7 +66,7 @@ function editing(page) {
     /** A race of methods for the active chain. */
     race() {
       const active = store.get("active");
-      const known = state()?.chains.some(({ id }) => id === active);
+      const known = getState()?.chains.some(({ id }) => id === active);
       send({ do: "race", chain: known ? active : null });
     },
     reset() {
@@ -83,7 +83,7 @@ function editing(page) {
         return;
       }
       store.set("selected", joint);
-      const chains = state()?.chains.filter((each) => each.tip === joint) ?? [];
+      const chains = getState()?.chains.filter((each) => each.tip === joint) ?? [];
       const chain = chains.find((each) => each.kind !== "pin") ?? chains[0];
       if (chain) store.set("active", chain.id);
       send({ do: "select", joint });
@@ -100,13 +100,13 @@ function editing(page) {
     },
     /** @param {string} joint */
     pinPart(joint) {
-      send({ do: "pin", joint, on: !isPinned(state(), joint) });
+      send({ do: "pin", joint, on: !isPinned(getState(), joint) });
     },
   };
 }
 
 /** @param {Page} page */
-function looking(page) {
+function makeLooks(page) {
   const { store, send } = page;
   return {
     /** @param {"move"|"turn"} mode */

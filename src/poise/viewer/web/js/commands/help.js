@@ -2,7 +2,7 @@
 
 import { SHORTCUTS } from "poise/commands/shortcuts.js";
 import { STAGE_KEYS } from "poise/commands/stage_keys.js";
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 
 const POINTER = [
   ["Drag any part of a whole body", "Pull it; the body follows, pinned feet stay"],
@@ -20,26 +20,26 @@ const POINTER = [
  * @returns {{sheet: HTMLDialogElement, toggle: () => void}}
  */
 export function makeHelpSheet() {
-  const close = element("button", { type: "button", class: "primary", onclick: () => sheet.close() }, "Close");
+  const close = makeElement("button", { type: "button", class: "primary", onclick: () => sheet.close() }, "Close");
   const groups = [...Map.groupBy(SHORTCUTS, (each) => each.group)];
-  const sheet = element(
+  const sheet = makeElement(
     "dialog",
     { class: "sheet", "data-testid": "help-sheet", "aria-label": "Help" },
-    element("header", {}, element("h1", {}, "Keys and mouse"), close),
-    element(
+    makeElement("header", {}, makeElement("h1", {}, "Keys and mouse"), close),
+    makeElement(
       "div",
       { class: "sheet-columns" },
       ...groups.map(([group, shortcuts]) =>
-        table(
+        makeTable(
           group,
-          shortcuts.map((each) => [keyCaps(each.keys), each.text]),
+          shortcuts.map((each) => [makeKeyCaps(each.keys), each.text]),
         ),
       ),
-      table(
+      makeTable(
         "In the view (A)",
-        STAGE_KEYS.map((each) => [keyCaps(each.keys), each.text]),
+        STAGE_KEYS.map((each) => [makeKeyCaps(each.keys), each.text]),
       ),
-      table(
+      makeTable(
         "Mouse and touch",
         POINTER.map(([act, text]) => [[act], text]),
       ),
@@ -55,14 +55,16 @@ export function makeHelpSheet() {
 }
 
 /** @param {string} title @param {[(Node|string)[], string][]} rows */
-function table(title, rows) {
+function makeTable(title, rows) {
   const lines = rows.map(([act, text]) =>
-    element("tr", {}, element("th", { scope: "row" }, ...act), element("td", {}, text)),
+    makeElement("tr", {}, makeElement("th", { scope: "row" }, ...act), makeElement("td", {}, text)),
   );
-  return element("table", {}, element("caption", {}, title), element("tbody", {}, ...lines));
+  return makeElement("table", {}, makeElement("caption", {}, title), makeElement("tbody", {}, ...lines));
 }
 
 /** @param {string} keys */
-function keyCaps(keys) {
-  return keys.split(" or ").flatMap((each, i) => (i ? [" or ", element("kbd", {}, each)] : [element("kbd", {}, each)]));
+function makeKeyCaps(keys) {
+  return keys
+    .split(" or ")
+    .flatMap((each, i) => (i ? [" or ", makeElement("kbd", {}, each)] : [makeElement("kbd", {}, each)]));
 }

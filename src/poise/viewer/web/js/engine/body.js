@@ -2,17 +2,19 @@
  * A whole body that this page solves. What the document of the viewer does in viewer/document/pulls.py.
  *
  * One part is pulled at a time; its target stays where it was let go. Pinned parts hold their place. The engine of
- * trees
- * meets the goals; among its answers it prefers the start pose.
+ * trees meets the goals; among its answers it prefers the start pose.
  */
 
 /**
+ * @import { Begun } from "poise/engine/race.js"
  * @import { Kernels } from "poise/engine/kernels.js"
  * @import { PackedBody } from "poise/engine/packed.ts"
  * @import { Goal } from "poise/engine/tree.js"
  * @import { Chain, Drag, Rotation, Vector } from "poise/protocol/messages.ts"
  */
 
+import { clampGaze, Gaze } from "poise/engine/gaze.js";
+import { computeQuaternion, measureDistance, readMap, transformPoint } from "poise/engine/maps.js";
 import { Program } from "poise/engine/program.js";
 import { Tree } from "poise/engine/tree.js";
 import { TreeSolver } from "poise/engine/tree_solver.js";
@@ -50,6 +52,7 @@ class Mode {
     this.tree = new Tree(packed, numbers);
     this.solver = new TreeSolver(kernels, this.tree);
     this.maps = new Program(kernels, packed.maps, numbers);
+    this.gaze = packed.gaze && new Gaze(kernels, packed.gaze, numbers);
     this.key = "";
   }
 }
@@ -70,6 +73,7 @@ export class Body {
     this.restPull = true;
     this.q = Float64Array.from(this.#now.tree.start);
     this.rest = this.q;
+    this.before = this.q; // when the pull began
     /** @type {Pulled|null} */
     this.pulled = null;
     /** @type {Map<string, Pin>} */
@@ -115,13 +119,30 @@ export class Body {
 
   /** A frame of the clip becomes the pose. Pinned parts hold where they are in it. @param {number} i */
   adoptFrame(i) {
+    const q = this.readFrame(i);
+    if (!q) return;
+    this.#startFrom(q);
+    this.pulled = null;
+    for (const [joint, pin] of this.pins) this.pins.set(joint, { ...pin, ...this.readPlace(joint) });
+  }
+
+  /** The pose of a frame of the clip. Null without one. @param {number} i */
+  readFrame(i) {
     const [offset, count] = this.packed.frames ?? [0, 0];
     const nq = this.q.length;
     const at = this.numbers.byteOffset + offset + 4 * nq * i;
-    if (nq * (i + 1) > count) return;
-    this.#startFrom(new Float32Array(this.numbers.buffer.slice(at, at + 4 * nq)));
-    this.pulled = null;
-    for (const [joint, pin] of this.pins) this.pins.set(joint, { ...pin, ...this.readPlace(joint) });
+    if (nq * (i + 1) > count) return null;
+    return Float64Array.from(new Float32Array(this.numbers.buffer.slice(at, at + 4 * nq)));
+  }
+
+  /**
+   * Where a race for a tip begins. It is the pose in which its pull did, or the one that is shown.
+   * @param {string} tip
+   * @returns {Begun}
+   */
+  findRace(tip) {
+    const { pulled } = this;
+    return pulled?.joint === tip ? { q: this.before, position: pulled.position } : { q: this.q, position: null };
   }
 
   /** A pose to start from, which is preferred. @param {ArrayLike<number>} q */
@@ -164,14 +185,23 @@ export class Body {
     const isNew = phase === "start" || this.pulled?.joint !== joint;
     const pulled = isNew || !this.pulled ? this.#begin(joint, rotation ? ORIGIN : offset, rotation) : this.pulled;
     const before = isNew ? "" : JSON.stringify([pulled.position, pulled.rotation]);
-    this.pulled = { ...pulled, position, rotation: rotation ?? pulled.rotation };
-    if (JSON.stringify([position, this.pulled.rotation]) !== before) this.solve();
+    this.pulled = { ...pulled, position: this.#keepAboveFloor(position), rotation: rotation ?? pulled.rotation };
+    if (JSON.stringify([this.pulled.position, this.pulled.rotation]) !== before) this.solve();
     if (phase === "end") this.#settle(this.pulled);
+  }
+
+  /** The place above the floor. @param {Vector} position @returns {Vector} */
+  #keepAboveFloor(position) {
+    const { axes, floor } = this.packed;
+    const up = axes[2];
+    const height = up.reduce((sum, part, k) => sum + part * position[k], 0);
+    return floor === null || height >= floor ? position : position.map((x, k) => x + (floor - height) * up[k]);
   }
 
   /** @param {string} joint @param {Vector} offset @param {Rotation} [rotation] @returns {Pulled} */
   #begin(joint, offset, rotation) {
     this.#release();
+    this.before = this.q;
     const pin = this.pins.get(joint);
     const isPin = pin?.enabled === true;
     if (isPin) pin.enabled = false;
@@ -220,11 +250,23 @@ export class Body {
     this.#choose(goals);
     const { q, iterations, isMet, curve } = this.#now.solver.solve(targets, this.q, true);
     this.q = q;
+    this.#look();
     const milliseconds = performance.now() - began;
-    const left = pulled ? distance(this.computePoint(pulled.joint, pulled.offset), pulled.position) : null;
+    const left = pulled ? measureDistance(this.computePoint(pulled.joint, pulled.offset), pulled.position) : null;
     /** @type {Answer["status"]} */
     const status = isMet ? "reached" : "missed";
     this.answer = { status, iterations, milliseconds, left, curve };
+  }
+
+  /** The head looks at an arm or leg that is pulled. */
+  #look() {
+    const { gaze } = this.#now;
+    const { pulled } = this;
+    if (!gaze || !pulled || !this.packed.limbs.includes(pulled.joint)) return;
+    const maps = this.computeMaps();
+    const head = readMap(maps, this.#now.tree.findRow(gaze.packed.head));
+    const point = clampGaze(this.packed.axes, head, pulled.position);
+    this.q = Float64Array.from(gaze.solve(this.q, this.rest, maps, point));
   }
 
   /**
@@ -247,21 +289,18 @@ export class Body {
   }
 
   /** @param {string} joint */
-  #mapOf(joint) {
-    const maps = this.computeMaps();
-    const row = this.#now.tree.findRow(joint);
-    return maps.subarray(12 * row, 12 * row + 12);
+  #readMap(joint) {
+    return readMap(this.computeMaps(), this.#now.tree.findRow(joint));
   }
 
   /** @param {string} joint @param {number[]} offset in its frame */
   computePoint(joint, offset) {
-    const map = this.#mapOf(joint);
-    return [0, 4, 8].map((k) => map[k] * offset[0] + map[k + 1] * offset[1] + map[k + 2] * offset[2] + map[k + 3]);
+    return transformPoint(this.#readMap(joint), offset);
   }
 
   /** @param {string} joint @returns {{position: number[], rotation: number[]}} */
   readPlace(joint) {
-    const map = this.#mapOf(joint);
+    const map = this.#readMap(joint);
     return { position: [map[3], map[7], map[11]], rotation: computeQuaternion(map) };
   }
 
@@ -299,25 +338,4 @@ function makeChain(known) {
     range: null,
     ...known,
   };
-}
-
-/** @param {Vector} a @param {Vector} b */
-function distance(a, b) {
-  return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-}
-
-/** The rotation w x y z of a map. Its scale does not matter. @param {Float64Array} map */
-function computeQuaternion(map) {
-  const columns = [0, 1, 2].map((k) => [map[k], map[4 + k], map[8 + k]]);
-  const [x, y, z] = columns.map((column) => column.map((value) => value / Math.hypot(...column)));
-  const trace = x[0] + y[1] + z[2];
-  const candidates = [
-    [1 + trace, y[2] - z[1], z[0] - x[2], x[1] - y[0]],
-    [y[2] - z[1], 1 + 2 * x[0] - trace, y[0] + x[1], z[0] + x[2]],
-    [z[0] - x[2], y[0] + x[1], 1 + 2 * y[1] - trace, z[1] + y[2]],
-    [x[1] - y[0], z[0] + x[2], z[1] + y[2], 1 + 2 * z[2] - trace],
-  ];
-  const lengths = candidates.map((candidate) => Math.hypot(...candidate));
-  const best = lengths.indexOf(Math.max(...lengths)); // the others lose digits
-  return candidates[best].map((value) => value / lengths[best]);
 }

@@ -2,11 +2,13 @@
 
 /**
  * @import { Answer } from "poise/engine/body.js"
+ * @import { Begun } from "poise/engine/race.js"
  * @import { Kernels } from "poise/engine/kernels.js"
  * @import { PackedChainMode, PackedChains, PackedGroup, PackedProgram } from "poise/engine/packed.ts"
  * @import { Chain, Drag } from "poise/protocol/messages.ts"
  */
 
+import { measureDistance, readMap, transformPoint } from "poise/engine/maps.js";
 import { Program } from "poise/engine/program.js";
 
 const TURNING = new Set(["place", "pin"]); // kinds of chains whose rotation counts
@@ -24,14 +26,27 @@ const NO_ANSWER = { status: "nothing", iterations: 0, milliseconds: 0, left: nul
  */
 
 /** The program of a group of chains. A free chain is straightened towards targets out of reach. */
-class Group {
+export class Group {
   /** @param {Kernels} kernels @param {PackedGroup} packed @param {Uint8Array} numbers */
   constructor(kernels, packed, numbers) {
     const make = (/** @type {PackedProgram} */ program) => new Program(kernels, program, numbers);
-    const { chains, line, program } = packed;
+    const { chains, line, program, base } = packed;
     this.names = chains;
+    this.base = base ?? null;
     this.program = make(program);
     this.line = line ? { ...line, check: make(line.check), straight: make(line.program) } : null;
+  }
+
+  /**
+   * Put the joint that it hangs from where a pose has it.
+   * @param {Float64Array} maps of all joints
+   */
+  place(maps) {
+    if (!this.base) return;
+    const { row, divisors } = this.base;
+    const base = readMap(maps, row).map((value, k) => value / divisors[k]);
+    for (const program of [this.program, ...(this.line ? [this.line.check, this.line.straight] : [])])
+      program.view("base").set(base);
   }
 
   /** @param {number[]} target numbers of all its chains @param {Float64Array} start q @returns {Solved} */
@@ -88,7 +103,11 @@ export class Chains {
     /** @type {Map<string, Program>} */
     this.maps = new Map();
     this.chains = document.chains;
-    this.q = this.start;
+    /** A pose to start from in place of that of the rig. @type {Float64Array|null} */
+    this.adopted = null;
+    this.q = this.before = this.start;
+    /** The chain that was dragged last, from the pose `before`. @type {string|undefined} */
+    this.dragged = undefined;
     this.answer = NO_ANSWER;
     this.reset();
   }
@@ -118,7 +137,18 @@ export class Chains {
     return reasons.join(" ");
   }
 
+  /**
+   * Where a race for a tip begins. It is the pose in which its drag did; null: the start pose.
+   * @param {string} tip
+   * @returns {Begun|null}
+   */
+  findRace(tip) {
+    const chain = this.chains.find((each) => each.tip === tip && each.id === this.dragged);
+    return chain ? { q: this.before, position: chain.position } : null;
+  }
+
   reset() {
+    this.dragged = undefined;
     this.chains = structuredClone(this.document.chains);
     this.q = this.start;
     this.answer = NO_ANSWER;
@@ -126,10 +156,22 @@ export class Chains {
 
   /** The start pose. @returns {Float64Array} q */
   get start() {
-    return Float64Array.from(this.now.start);
+    return Float64Array.from(this.adopted ?? this.now.start);
+  }
+
+  /** Start from a pose from now on. Targets are at their tips then. @param {Float64Array} q */
+  adopt(q) {
+    this.adopted = q;
+    this.reset();
+    const maps = this.computeMaps(q);
+    for (const chain of this.chains) if (chain.kind !== "look") chain.position = this.#computeTip(chain, maps);
   }
 
   adoptFrame() {} // chains of a page have no clip
+
+  readFrame() {
+    return null;
+  }
 
   /** @param {string} mode limits or none */
   setMode(mode) {
@@ -165,6 +207,7 @@ export class Chains {
 
   /** @param {Drag} drag as the viewport tells it */
   drag(drag) {
+    if (drag.phase === "start" || this.dragged !== drag.chain) [this.dragged, this.before] = [drag.chain, this.q];
     if (this.move(drag)) this.solve();
   }
 
@@ -188,13 +231,19 @@ export class Chains {
    */
   run(method, start) {
     const [first, ...others] = this.#list(method);
-    let all = first.solve(this.#collect(first), start);
+    let all = this.#solve(first, start);
     for (const group of others) {
-      const next = group.solve(this.#collect(group), all.q);
+      const next = this.#solve(group, all.q);
       const curve = next.curve.length > all.curve.length ? next.curve : all.curve;
       all = { ...next, iterations: all.iterations + next.iterations, isMet: all.isMet && next.isMet, curve };
     }
     return all;
+  }
+
+  /** @param {Group} group @param {Float64Array} start q */
+  #solve(group, start) {
+    group.place(this.computeMaps(start));
+    return group.solve(this.#collect(group), start);
   }
 
   /** Numbers of the targets of a group. @param {Group} group */
@@ -217,17 +266,16 @@ export class Chains {
   measure(q) {
     const maps = this.computeMaps(q);
     const measured = this.chains.filter(({ kind }) => kind !== "look");
-    const distances = measured.map(({ tip, offset, position }) => {
-      const map = maps.subarray(12 * this.now.rows[tip], 12 * this.now.rows[tip] + 12);
-      const point = [0, 4, 8].map(
-        (k) => map[k] * offset[0] + map[k + 1] * offset[1] + map[k + 2] * offset[2] + map[k + 3],
-      );
-      return Math.hypot(...point.map((value, k) => value - position[k]));
-    });
+    const distances = measured.map((chain) => measureDistance(this.#computeTip(chain, maps), chain.position));
     return distances.length ? Math.max(...distances) : null;
   }
 
-  /** World maps of all joints, 12 numbers each: three rows of four. */
+  /** @param {Chain} chain @param {Float64Array} maps */
+  #computeTip({ tip, offset }, maps) {
+    return transformPoint(readMap(maps, this.now.rows[tip]), offset);
+  }
+
+  /** World maps of all joints in a pose. */
   computeMaps(q = this.q) {
     let program = this.maps.get(this.mode);
     if (!program) {

@@ -49,7 +49,7 @@ export class LiveRecord {
   }
 
   /** Time of the newest solve of a method. @param {string} method @returns {number} [µs] */
-  newest(method) {
+  findNewestTime(method) {
     return this.outputs.get(method)?.at(-1)?.microseconds ?? 0;
   }
 

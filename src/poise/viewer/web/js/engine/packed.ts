@@ -72,16 +72,19 @@ export interface PackedProgram {
   met?: Part;
   maps?: Part;
   point?: Part;
+  base?: Part;
 }
 
 /** Names of the parts that a page reads and writes. */
-export type PartName = "target" | "start" | "q" | "iterations" | "met" | "maps" | "point";
+export type PartName = "target" | "start" | "q" | "iterations" | "met" | "maps" | "point" | "base";
 
 export interface PackedGroup {
   chains: string[];
   program: PackedProgram;
   /** Of a free chain: what is beyond its reach. */
   line?: { check: PackedProgram; origin: number[]; distance: number; program: PackedProgram };
+  /** The joint that the chain hangs from: its row, and divisors of its map that take out scale. */
+  base?: { row: number; divisors: number[] };
 }
 
 export interface PackedMethod {
@@ -142,6 +145,14 @@ export interface PackedBodyMode {
   restarts: number;
   polish: number;
   maps: PackedProgram;
+  gaze: PackedGaze | null;
+}
+
+/** A head that looks: its joint, the columns of q of head and neck, and their solve. */
+export interface PackedGaze {
+  head: string;
+  columns: [first: number, end: number][];
+  group: PackedGroup;
 }
 
 export interface PackedBody {
@@ -152,4 +163,10 @@ export interface PackedBody {
   pulled_pin_weight: number;
   /** Configurations of a clip, in single precision. */
   frames: Stored | null;
+  /** Parts of arms and legs: the head looks at them. */
+  limbs: string[];
+  /** Ahead, left and up. */
+  axes: number[][];
+  /** Its height, where the feet show one [file units]. */
+  floor: number | null;
 }

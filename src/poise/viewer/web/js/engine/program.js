@@ -17,14 +17,14 @@ export class Program {
   constructor(kernels, packed, numbers) {
     this.kernels = kernels;
     this.packed = packed;
-    this.arrays = packed.arrays.map((array) => this.#place(array, numbers));
+    this.arrays = packed.arrays.map((array) => this.#reserve(array, numbers));
     this.cleared = this.arrays.filter((_, i) => packed.arrays[i].data === undefined && !packed.arrays[i].scratch);
     this.steps = packed.steps.map((step) => this.#prepare(step));
     this.rowSteps = (packed.row_steps ?? []).map((step) => this.#prepare(step));
   }
 
   /** @param {PackedProgram["arrays"][number]} array @param {Uint8Array} numbers */
-  #place({ type, shape, data }, numbers) {
+  #reserve({ type, shape, data }, numbers) {
     const array = this.kernels.reserveArray(type, shape);
     if (data !== undefined) {
       const bytes = this.kernels.viewBytes(array);

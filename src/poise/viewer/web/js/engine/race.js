@@ -5,7 +5,7 @@
  * @import { Kernels } from "poise/engine/kernels.js"
  * @import { PackedRace } from "poise/engine/packed.ts"
  * @import { Program } from "poise/engine/program.js"
- * @import { Drag } from "poise/protocol/messages.ts"
+ * @import { Drag, Vector } from "poise/protocol/messages.ts"
  */
 
 import { Chains } from "poise/engine/chains.js";
@@ -14,8 +14,10 @@ import { LiveRecord } from "poise/engine/live_record.js";
 const RACED = 4; // methods of a race for which nobody chose any
 const SLOW_MOTION = 5; // iterations a second
 
+/** @typedef {{q: Float64Array, position: Vector|null}} Begun where a race begins; no target: where the tip is */
+
 /** The iteration that is shown; between two of them while it plays. See RaceClock in session/race.py. */
-export class RaceClock {
+class RaceClock {
   iteration = 0;
   last = 0; // of the method with the most
   playing = false;
@@ -55,7 +57,7 @@ export class RaceClock {
 }
 
 /** What a method did for a target. A pose for each iteration, and the errors. */
-export class Path {
+class Path {
   /**
    * @param {Solved} solved
    * @param {Float64Array} start q
@@ -73,7 +75,7 @@ export class Path {
     this.rows = Array.from({ length: Math.max(count - 1, 0) }, (_, i) => program.copyRow(i + 1));
     this.errors = count ? [...curve] : [measure(start) ?? NaN];
     // Of several restarts the best one is the answer, and a straightened chain has no trace.
-    this.jumps = !isSame(q, this.rows.length ? this.pose(this.rows.length) : start);
+    this.jumps = !isSame(q, this.rows.length ? this.findPose(this.rows.length) : start);
     if (this.jumps) this.errors.push(!count || program.packed.curve?.is_distance ? (measure(q) ?? NaN) : NaN);
   }
 
@@ -87,7 +89,7 @@ export class Path {
    * @param {number} iteration
    * @returns {Float64Array}
    */
-  pose(iteration) {
+  findPose(iteration) {
     if (iteration <= 0) return this.start;
     return iteration > this.rows.length ? this.answer : this.program.convertRow(this.rows[iteration - 1], this.start);
   }
@@ -133,6 +135,18 @@ export class Race {
     this.solve();
   }
 
+  /**
+   * Begin at a pose.
+   * @param {Begun} begun
+   */
+  begin({ q, position }) {
+    const isKnown = isSame(q, this.chains.start);
+    if (isKnown && !position) return;
+    if (!isKnown) this.chains.adopt(q);
+    if (position) this.chain.position = position;
+    this.reset();
+  }
+
   /** @param {Drag} drag of the target */
   drag(drag) {
     if (this.chains.move(drag)) this.solve();
@@ -153,7 +167,7 @@ export class Race {
   show() {
     const iteration = Math.trunc(this.clock.iteration);
     return this.paths.map((path, i) => {
-      const q = path.pose(iteration);
+      const q = path.findPose(iteration);
       const isOver = iteration >= path.last;
       return {
         maps: Float32Array.from(this.chains.computeMaps(q)),
@@ -162,7 +176,7 @@ export class Race {
         iterations: isOver ? path.iterations : iteration,
         last: path.last,
         errors: path.errors,
-        microseconds: this.record.newest(this.raced[i]),
+        microseconds: this.record.findNewestTime(this.raced[i]),
       };
     });
   }

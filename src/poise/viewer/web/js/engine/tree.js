@@ -104,7 +104,7 @@ export class Tree {
   }
 
   /** The frame of a part. Its node, and its points and rotation in the moved frame of that. @param {number} number */
-  part(number) {
+  readPart(number) {
     const row = this.arrays.parts.subarray(PART_ROW * number, PART_ROW * (number + 1));
     return { node: row[0], map: row.subarray(1, 13), scale: row[13], rotation: row.subarray(14, 18) };
   }
@@ -114,12 +114,12 @@ export class Tree {
    * @param {Goal[]} goals
    */
   pack(goals) {
-    const nodes = this.#select(goals.map((goal) => this.part(goal.part).node));
+    const nodes = this.#select(goals.map((goal) => this.readPart(goal.part).node));
     const numbers = new Map(nodes.map(({ i }, number) => [i, number]));
     const layout = this.#layOut(nodes, numbers);
     let width = 0; // columns of targets in the world
     const terms = goals.flatMap((goal) => {
-      const number = numbers.get(this.part(goal.part).node) ?? -1;
+      const number = numbers.get(this.readPart(goal.part).node) ?? -1;
       const measured = this.#measure(goal);
       return (goal.turns ? [POSITION, ROTATION] : [POSITION]).map((kind) => {
         width += TARGET_SIZES[kind];
@@ -170,7 +170,7 @@ export class Tree {
 
   /** Measure a goal in the moved frame of its node. The point is in file units. @param {Goal} goal */
   #measure(goal) {
-    const { map, scale, rotation } = this.part(goal.part);
+    const { map, scale, rotation } = this.readPart(goal.part);
     const point = [0, 4, 8].map((row) => {
       const sum = map[row] * goal.offset[0] + map[row + 1] * goal.offset[1] + map[row + 2] * goal.offset[2];
       return (sum + map[row + 3]) * scale;

@@ -126,9 +126,9 @@ export class TreeSolver {
     const u = this.#write("u", "F", [1, nu], new Float64Array(nu));
     const [errors, counts] = [this.#write("errors", "F", [1], [0]), this.#write("counts", "I", [1, 3], [0, 0, 0])];
     const trace = this.#reserve("trace", "F", [traced ? MAX_CURVE : 0, traced ? nu + 1 : 0]);
-    const none = (/** @type {number} */ axes) => this.#reserve(`none ${axes}`, "F", new Array(axes).fill(0));
+    const makeNone = (/** @type {number} */ axes) => this.#reserve(`none ${axes}`, "F", new Array(axes).fill(0));
     const noLayout = this.#reserve("no layout", "I", [0]);
-    const worldTargets = [none(1), noLayout, ...Array.from({ length: 6 }, () => none(2)), none(3)]; // here there are none
+    const worldTargets = [makeNone(1), noLayout, ...Array.from({ length: 6 }, () => makeNone(2)), makeNone(3)]; // here there are none
     this.#call(`tree_lm.${isPlain ? "plain4" : "solve4"}`, [
       ...before,
       kernelTargets,

@@ -23,8 +23,11 @@ export class Axes {
     this.figure = figure;
     this.rows = figure.joints.map((_, row) => row).filter((row) => figure.joints[row].shown);
     this.segments = this.rows.flatMap((row) => makeSegments(figure, row));
-    const room = () => new BufferAttribute(new Float32Array(6 * this.segments.length), 3).setUsage(DynamicDrawUsage);
-    const geometry = new BufferGeometry().setAttribute("position", room()).setAttribute("color", room());
+    const makeAttribute = () =>
+      new BufferAttribute(new Float32Array(6 * this.segments.length), 3).setUsage(DynamicDrawUsage);
+    const geometry = new BufferGeometry()
+      .setAttribute("position", makeAttribute())
+      .setAttribute("color", makeAttribute());
     this.lines = new LineSegments(geometry, new LineBasicMaterial({ vertexColors: true }));
     this.lines.frustumCulled = false;
     this.lines.visible = false;
@@ -45,8 +48,8 @@ export class Axes {
     if (!this.lines.visible) return;
     const points = this.lines.geometry.attributes.position;
     this.segments.forEach(({ row, start, end }, k) => {
-      points.array.set(this.figure.place(row, start), 6 * k);
-      points.array.set(this.figure.place(row, end), 6 * k + 3);
+      points.array.set(this.figure.computePoint(row, start), 6 * k);
+      points.array.set(this.figure.computePoint(row, end), 6 * k + 3);
     });
     points.needsUpdate = true;
   }

@@ -46,11 +46,11 @@ class Instances {
     this.material = material;
     this.rows = rows;
     this.frames = frames;
-    this.mesh = this._mesh(0);
+    this.mesh = this._makeMesh(0);
   }
 
   /** @param {number} count */
-  _mesh(count) {
+  _makeMesh(count) {
     const mesh = new InstancedMesh(this.geometry, this.material, Math.max(count, 1));
     mesh.count = count;
     mesh.frustumCulled = false;
@@ -60,15 +60,15 @@ class Instances {
   }
 
   /** @param {Group} group @param {number} characters */
-  room(group, characters) {
+  reserve(group, characters) {
     this.mesh.removeFromParent();
     this.mesh.dispose();
-    this.mesh = this._mesh(this.rows.length * characters);
+    this.mesh = this._makeMesh(this.rows.length * characters);
     group.add(this.mesh);
   }
 
   /** @param {Figure} figure */
-  place(figure) {
+  update(figure) {
     const out = this.mesh.instanceMatrix.array;
     const { turns, positions } = figure;
     let to = 0;
@@ -117,34 +117,34 @@ export class Bones {
     }
     const links = listLinks(figure);
     /** @param {Link} of */
-    const solid = ([parent, child]) => figure.joints[parent].thick && figure.joints[child].parent === parent;
-    this.instances = this._instances(figure, links.filter(solid));
+    const isSolid = ([parent, child]) => figure.joints[parent].thick && figure.joints[child].parent === parent;
+    this.instances = this._makeInstances(figure, links.filter(isSolid));
     this.struts = listStruts(figure, links);
-    this.links = links.filter((link) => !solid(link));
-    this.lines = this._lines(ghost);
+    this.links = links.filter((link) => !isSolid(link));
+    this.lines = this._makeLines(ghost);
     this.characters = 0;
     /** @type {(row: number, character: number) => Color} */
     this.colour = () => new Color(0x888888);
   }
 
   /** @param {Figure} figure @param {Link[]} struts to other children */
-  _instances(figure, struts) {
+  _makeInstances(figure, struts) {
     const rows = figure.joints.map((_, row) => row).filter((row) => figure.joints[row].shown);
     const long = rows.filter((row) => computeLength(figure.joints[row]) > 1e-6 * figure.size);
     const slim = long.filter((row) => !figure.joints[row].thick);
     const thick = long.filter((row) => figure.joints[row].thick);
     /** @param {number} row */
-    const bone = (row) => along(figure.joints[row].bone, computeWidth(figure.joints[row], figure.size));
+    const computeBone = (row) => computeAlong(figure.joints[row].bone, computeWidth(figure.joints[row], figure.size));
     const rods = struts.map(([parent, child, whole]) => makeStrut(figure, parent, child, whole));
-    const tails = thick.map((row) => ball(computeWidth(figure.joints[row], figure.size), figure.joints[row].bone));
-    const heads = rows.map((row) => ball(computeBallRadius(figure, row)));
+    const tails = thick.map((row) => makeBall(computeWidth(figure.joints[row], figure.size), figure.joints[row].bone));
+    const heads = rows.map((row) => makeBall(computeBallRadius(figure, row)));
     const sphere = new SphereGeometry(1, 14, 10);
     return [
-      new Instances(octahedron(), slim, slim.map(bone), this.material),
+      new Instances(makeOctahedron(), slim, slim.map(computeBone), this.material),
       new Instances(
         new CylinderGeometry(1, 1, 1, 18, 1, true).translate(0, 0.5, 0),
         [...thick, ...struts.map(([parent]) => parent)],
-        [...thick.map(bone), ...rods.map(({ rod }) => rod)],
+        [...thick.map(computeBone), ...rods.map(({ rod }) => rod)],
         this.smooth,
       ),
       new Instances(
@@ -158,7 +158,7 @@ export class Bones {
   }
 
   /** @param {boolean} ghost */
-  _lines(ghost) {
+  _makeLines(ghost) {
     const material = new LineBasicMaterial({ transparent: true, opacity: ghost ? 0.2 : 0.7 });
     const lines = new LineSegments(new BufferGeometry(), material);
     lines.frustumCulled = false;
@@ -171,24 +171,24 @@ export class Bones {
     const { characters } = this.figure;
     if (characters !== this.characters) {
       this.characters = characters;
-      for (const one of this.instances) one.room(this.group, characters);
+      for (const one of this.instances) one.reserve(this.group, characters);
       const points = new BufferAttribute(new Float32Array(6 * this.links.length * characters), 3);
       this.lines.geometry.dispose();
       this.lines.geometry = new BufferGeometry().setAttribute("position", points.setUsage(DynamicDrawUsage));
       this.repaint();
     }
-    for (const one of this.instances) one.place(this.figure);
-    this._placeLines();
+    for (const one of this.instances) one.update(this.figure);
+    this._updateLines();
   }
 
-  _placeLines() {
+  _updateLines() {
     const points = this.lines.geometry.attributes.position;
     let to = 0;
     for (let c = 0; c < this.characters; c++) {
       for (const [parent, child, whole] of this.links) {
-        const start = whole ? this.figure.position(parent, c) : this.figure.tail(parent, c);
+        const start = whole ? this.figure.readPosition(parent, c) : this.figure.computeTail(parent, c);
         points.array.set(start, to);
-        points.array.set(this.figure.position(child, c), to + 3);
+        points.array.set(this.figure.readPosition(child, c), to + 3);
         to += 6;
       }
     }
@@ -207,7 +207,7 @@ export class Bones {
   }
 
   /** The matrix of the ball drawn at a joint. Null where none is. @param {number} row @param {number} character */
-  ballMatrix(row, character) {
+  computeBallMatrix(row, character) {
     const { mesh, rows } = this.instances[this.instances.length - 1];
     const place = rows.indexOf(row);
     if (place < 0 || character >= this.characters) return null;
@@ -308,7 +308,7 @@ function makeStrut(figure, parent, child, whole) {
   const start = whole ? [0, 0, 0] : bone;
   const way = offset.map((value, k) => value - start[k]);
   const width = Math.min(LINK * Math.hypot(...way), THICKEST * figure.size);
-  return { rod: along(way, width).slice(0, 9).concat(start), end: ball(width, offset) };
+  return { rod: computeAlong(way, width).slice(0, 9).concat(start), end: makeBall(width, offset) };
 }
 
 /** Where a joint is at rest in the parent's unscaled frame. @param {Joint} joint @param {number[]|null} linear */
@@ -322,7 +322,7 @@ function computeOffset(joint, linear) {
  * @param {number[]} bone
  * @param {number} width
  */
-function along(bone, width) {
+function computeAlong(bone, width) {
   const length = Math.hypot(...bone);
   const y = bone.map((value) => value / length);
   const least = y.map(Math.abs).indexOf(Math.min(...y.map(Math.abs)));
@@ -334,7 +334,7 @@ function along(bone, width) {
 }
 
 /** A ball about a point of the joint's frame. @param {number} radius @param {number[]} [at] */
-function ball(radius, at = [0, 0, 0]) {
+function makeBall(radius, at = [0, 0, 0]) {
   return [radius, 0, 0, 0, radius, 0, 0, 0, radius, ...at];
 }
 
@@ -358,7 +358,7 @@ float inside = smoothstep(0.3, 1.4, min(pixels.x, min(pixels.y, pixels.z)));
 gl_FragColor.rgb *= mix(0.4, 1.0, inside);`;
 
 /** The bone of animation tools. Four sides, widest at a tenth of its length; unit length along +y. */
-function octahedron() {
+function makeOctahedron() {
   const ring = [
     [1, 0.12, 0],
     [0, 0.12, 1],

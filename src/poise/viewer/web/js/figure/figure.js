@@ -23,11 +23,11 @@ export class Figure {
     this.characters = 0;
     this.ready = false;
     this.positions = this.turns = this.maps = new Float32Array(0);
-    this._room(1);
+    this._reserve(1);
   }
 
   /** @param {number} characters */
-  _room(characters) {
+  _reserve(characters) {
     if (characters === this.characters) return;
     this.characters = characters;
     const n = characters * this.count;
@@ -46,7 +46,7 @@ export class Figure {
     if (values.length !== characters * this.count * width) {
       throw new Error(`a frame of another model: ${values.length} numbers for ${this.count} joints`);
     }
-    this._room(characters);
+    this._reserve(characters);
     const read = width === AFFINE ? this._readAffine : this._readTurn;
     for (let c = 0, i = 0; c < characters; c++) {
       const place = this.places[c] ?? [0, 0, 0];
@@ -77,20 +77,20 @@ export class Figure {
   }
 
   /** A joint's place. @param {number} row @param {number} [character] @returns {number[]} */
-  position(row, character = 0) {
+  readPosition(row, character = 0) {
     const at = 3 * (character * this.count + row);
     return [this.positions[at], this.positions[at + 1], this.positions[at + 2]];
   }
 
   /** The end of a joint's bone. @param {number} row @param {number} [character] @returns {number[]} */
-  tail(row, character = 0) {
-    return this.place(row, this.joints[row].bone, character);
+  computeTail(row, character = 0) {
+    return this.computePoint(row, this.joints[row].bone, character);
   }
 
   /** A point given in a joint's unscaled frame. @param {number} row @param {number[]} p @param {number} [character] */
-  place(row, p, character = 0) {
+  computePoint(row, p, character = 0) {
     const [x, y, z] = this.turnDirection(row, p, character);
-    const at = this.position(row, character);
+    const at = this.readPosition(row, character);
     return [at[0] + x, at[1] + y, at[2] + z];
   }
 
@@ -153,21 +153,21 @@ export function multiplyInto(out, at, a, from, b) {
  */
 function straighten(m, at) {
   /** @param {number} k */
-  const column = (k) => [m[at + k], m[at + 3 + k], m[at + 6 + k]];
-  const a = unit(column(0), [1, 0, 0]);
-  const second = column(1);
+  const readColumn = (k) => [m[at + k], m[at + 3 + k], m[at + 6 + k]];
+  const a = normalize(readColumn(0), [1, 0, 0]);
+  const second = readColumn(1);
   const along = a[0] * second[0] + a[1] * second[1] + a[2] * second[2];
   const spare = Math.abs(a[1]) < 0.9 ? cross(a, [0, 1, 0]) : cross(a, [0, 0, 1]);
-  const b = unit(
+  const b = normalize(
     second.map((value, k) => value - along * a[k]),
-    unit(spare, [0, 1, 0]),
+    normalize(spare, [0, 1, 0]),
   );
   const c = cross(a, b);
   for (let r = 0; r < 3; r++) [m[at + 3 * r], m[at + 3 * r + 1], m[at + 3 * r + 2]] = [a[r], b[r], c[r]];
 }
 
 /** @param {number[]} v @param {number[]} otherwise @returns {number[]} */
-function unit(v, otherwise) {
+function normalize(v, otherwise) {
   const length = Math.hypot(v[0], v[1], v[2]);
   return length > 1e-12 ? v.map((value) => value / length) : otherwise;
 }

@@ -48,7 +48,7 @@ function countSteps(figure, rows, row) {
   if (beside >= 0 && listChildren(figure, row).length === 0) return 1 + last - beside;
   const above = listAncestors(figure, rows[0]);
   const down = above.indexOf(row);
-  return down > 0 && !above.slice(1, down + 1).some((each) => branches(figure, each)) ? down + last : null;
+  return down > 0 && !above.slice(1, down + 1).some((each) => hasBranches(figure, each)) ? down + last : null;
 }
 
 /** A joint, its parent, and so on up to the root. @param {Figure} figure @param {number} row */
@@ -59,7 +59,7 @@ function listAncestors(figure, row) {
 }
 
 /** Whether several limbs hang from a joint; single bones are none. @param {Figure} figure @param {number} row */
-function branches(figure, row) {
+function hasBranches(figure, row) {
   return listChildren(figure, row).filter((child) => listChildren(figure, child).length > 0).length > 1;
 }
 

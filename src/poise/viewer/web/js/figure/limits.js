@@ -139,7 +139,7 @@ function frameBefore(figure, row, out) {
   if (joint.parent >= 0) multiplyInto(_turn, 0, figure.turns, 9 * joint.parent, _own);
   else _turn.set(_own);
   const slide = joint.kind === "slide";
-  const at = slide ? computeStand(figure, joint) : figure.position(row);
+  const at = slide ? computeStand(figure, joint) : figure.readPosition(row);
   const t = slide ? _turn : _turn.map((value) => value * computeRadius(figure, joint));
   out.set(t[0], t[1], t[2], at[0], t[3], t[4], t[5], at[1], t[6], t[7], t[8], at[2], 0, 0, 0, 1);
 }
@@ -149,7 +149,7 @@ function computeStand(figure, joint) {
   const [x, y, z] = joint.A;
   if (joint.parent < 0) return [x, y, z];
   const m = figure.maps.subarray(9 * joint.parent, 9 * joint.parent + 9);
-  const start = figure.position(joint.parent);
+  const start = figure.readPosition(joint.parent);
   return start.map((value, r) => value + m[3 * r] * x + m[3 * r + 1] * y + m[3 * r + 2] * z);
 }
 

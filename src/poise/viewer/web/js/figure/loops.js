@@ -40,12 +40,12 @@ export class Loops {
     this.ring = new TorusGeometry(RING, 1.3, 8, 32);
     this.barLine = new LineBasicMaterial({ transparent: true, opacity: 0.7 });
     this.shown = loops.map((loop) => this._draw(loop));
-    this.bars = this._lines(4 * loops.length, this.barLine); // from the joints to their points
+    this.bars = this._makeLines(4 * loops.length, this.barLine); // from the joints to their points
   }
 
   /** @param {Loop} loop */
   _draw(loop) {
-    const line = this._lines(2, this.closedLine);
+    const line = this._makeLines(2, this.closedLine);
     const ends = [new Mesh(this.point, this.closed), new Mesh(this.point, this.closed)];
     const ring = new Mesh(this.ring, this.closed);
     this.group.add(ring, ...ends);
@@ -53,7 +53,7 @@ export class Loops {
   }
 
   /** @param {number} count points @param {LineBasicMaterial} material */
-  _lines(count, material) {
+  _makeLines(count, material) {
     const points = new Float32BufferAttribute(new Float32Array(3 * count), 3).setUsage(DynamicDrawUsage);
     const lines = new LineSegments(new BufferGeometry().setAttribute("position", points), material);
     lines.frustumCulled = false;
@@ -83,19 +83,19 @@ export class Loops {
     /** @type {number[][]} */
     const bars = [];
     for (const { rows, points, ends, ring, line } of this.shown) {
-      const places = rows.map((row, k) => this._place(row, points[k]));
+      const places = rows.map((row, k) => this._computePoint(row, points[k]));
       places.forEach((place, k) => ends[k].position.fromArray(place));
       ring.position.copy(ends[0].position).lerp(ends[1].position, 0.5);
       fill(line, places);
-      rows.forEach((row, k) => bars.push(this.figure.position(row), places[k]));
+      rows.forEach((row, k) => bars.push(this.figure.readPosition(row), places[k]));
     }
     fill(this.bars, bars);
   }
 
   /** A point in the frame of a joint, with its scale. @param {number} row @param {number[]} point */
-  _place(row, point) {
+  _computePoint(row, point) {
     const map = this.figure.maps.subarray(9 * row, 9 * row + 9);
-    const start = this.figure.position(row);
+    const start = this.figure.readPosition(row);
     return start.map((value, r) => value + point.reduce((sum, x, k) => sum + map[3 * r + k] * x, 0));
   }
 

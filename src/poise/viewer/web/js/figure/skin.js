@@ -102,7 +102,7 @@ export class Skin {
     const scale = 1 / this.figure.size;
     this.copies.forEach((copy, c) => {
       copy.root.visible = c < this.figure.characters;
-      if (copy.root.visible) this._place(copy, c, scale);
+      if (copy.root.visible) this._updateCopy(copy, c, scale);
     });
   }
 
@@ -122,12 +122,12 @@ export class Skin {
   }
 
   /** @param {Copy} copy @param {number} character @param {number} scale */
-  _place({ objects }, character, scale) {
+  _updateCopy({ objects }, character, scale) {
     this.plan.forEach(({ row, parent, local }, k) => {
       const { matrixWorld } = objects[k];
       if (row >= 0) computeWorld(this.figure, character * this.figure.count + row, scale, matrixWorld);
       else if (parent >= 0) matrixWorld.multiplyMatrices(objects[parent].matrixWorld, local);
-      else this._rootMatrix(character, scale, matrixWorld);
+      else this._computeRootMatrix(character, scale, matrixWorld);
       objects[k].bindMatrixInverse?.copy(matrixWorld).invert(); // three.js does it when it draws: corners ask before
     });
   }
@@ -138,13 +138,13 @@ export class Skin {
    * @param {number} scale
    * @param {Matrix4} matrix
    */
-  _rootMatrix(character, scale, matrix) {
+  _computeRootMatrix(character, scale, matrix) {
     const place = this.figure.places[character] ?? [0, 0, 0];
     matrix.makeScale(scale, scale, scale).setPosition(_point.fromArray(place).multiplyScalar(scale));
   }
 
   /** The node drawn for a joint, if there is one. @param {number} row @param {number} [character] */
-  node(row, character = 0) {
+  findNode(row, character = 0) {
     return this.copies[character]?.joints.get(row) ?? null;
   }
 
@@ -154,14 +154,14 @@ export class Skin {
    * @param {number} character
    * @returns {number} row
    */
-  owner(object, character) {
+  findOwner(object, character) {
     let k = this.copies[character].objects.indexOf(object);
     while (k >= 0 && this.plan[k].row < 0) k = this.plan[k].parent;
     return k < 0 ? -1 : this.plan[k].row;
   }
 
   /** Some places on the meshes as they are drawn now. @returns {number[][]} rig coordinates */
-  points() {
+  listPoints() {
     /** @type {number[][]} */
     const found = [];
     for (const { root, objects } of this.copies) {

@@ -48,7 +48,7 @@ export class Surface {
    * @param {Ray} ray in the coordinates of the scene
    * @returns {Hit|null}
    */
-  hit(ray) {
+  findHit(ray) {
     if (this._pose !== this.skin.posed) this._posed.clear();
     this._pose = this.skin.posed;
     /** @type {Found|null} */
@@ -57,33 +57,33 @@ export class Surface {
       if (!root.visible) return;
       for (const mesh of objects) {
         if (!(mesh instanceof Mesh) || !mesh.visible) continue;
-        const found = mesh instanceof SkinnedMesh ? this._hitSkinned(mesh, ray) : hitRigid(mesh, ray);
+        const found = mesh instanceof SkinnedMesh ? this._findSkinnedHit(mesh, ray) : findRigidHit(mesh, ray);
         if (found && (best === null || found.along < best.along)) best = { ...found, mesh, character };
       }
     });
     if (best === null) return null;
     const { character, along } = best;
-    return { row: this._rowOf(best), character, point: ray.at(along, new Vector3()) };
+    return { row: this._findRow(best), character, point: ray.at(along, new Vector3()) };
   }
 
   /** @param {SkinnedMesh} mesh @param {Ray} ray */
-  _hitSkinned(mesh, ray) {
+  _findSkinnedHit(mesh, ray) {
     const shape = readShape(mesh);
     let posed = this._posed.get(mesh);
     if (!posed) {
       posed = listCorners(mesh, shape);
       this._posed.set(mesh, posed);
     }
-    return ray.intersectsBox(posed.box) ? nearest(posed.corners, shape.index, ray) : null;
+    return ray.intersectsBox(posed.box) ? findNearest(posed.corners, shape.index, ray) : null;
   }
 
   /**
    * The joint with most of the weight where a mesh is hit. A rigid mesh has the one it hangs from.
    * @param {Found} found
    */
-  _rowOf({ mesh, character, corners, shares }) {
+  _findRow({ mesh, character, corners, shares }) {
     const { bones, weights } = readShape(mesh);
-    if (!(mesh instanceof SkinnedMesh)) return this.skin.owner(mesh, character);
+    if (!(mesh instanceof SkinnedMesh)) return this.skin.findOwner(mesh, character);
     const sums = new Map();
     corners.forEach((corner, i) => {
       for (let j = 4 * corner; j < 4 * corner + 4; j++) {
@@ -92,19 +92,19 @@ export class Surface {
       }
     });
     const [main] = [...sums].reduce((most, each) => (each[1] > most[1] ? each : most));
-    return this.skin.owner(main, character);
+    return this.skin.findOwner(main, character);
   }
 }
 
 /** In the mesh's own frame. How far along the ray it is stays the same there. @param {Mesh} mesh @param {Ray} ray */
-function hitRigid(mesh, ray) {
+function findRigidHit(mesh, ray) {
   const shape = readShape(mesh);
   if (mesh.matrixWorld.determinant() === 0) return null; // shrunk to nothing
   const inverse = new Matrix4().copy(mesh.matrixWorld).invert();
   const own = new Ray().copy(ray).applyMatrix4(inverse);
   if (!own.intersectsBox(shape.box)) return null;
   own.direction.copy(ray.direction).applyMatrix3(new Matrix3().setFromMatrix4(inverse)); // not of length one again
-  return nearest(shape.corners, shape.index, own);
+  return findNearest(shape.corners, shape.index, own);
 }
 
 /** @param {Mesh} mesh @returns {Shape} */
@@ -181,7 +181,7 @@ function listCorners(mesh, { corners: rest, bones, weights }) {
  * @param {{origin: Vector3, direction: Vector3}} ray
  * @returns {Crossing|null} along in lengths of the direction
  */
-function nearest(p, index, { origin, direction }) {
+function findNearest(p, index, { origin, direction }) {
   const [ox, oy, oz] = origin.toArray();
   const [dx, dy, dz] = direction.toArray();
   const count = index ? index.length : p.length / 3;

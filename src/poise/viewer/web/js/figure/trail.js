@@ -37,8 +37,11 @@ export class Trail {
   /** @param {number} row */
   _add(row) {
     /** @param {number} width */
-    const room = (width) => new BufferAttribute(new Float32Array(width * LENGTH), width).setUsage(DynamicDrawUsage);
-    const geometry = new BufferGeometry().setAttribute("position", room(3)).setAttribute("color", room(4));
+    const makeAttribute = (width) =>
+      new BufferAttribute(new Float32Array(width * LENGTH), width).setUsage(DynamicDrawUsage);
+    const geometry = new BufferGeometry()
+      .setAttribute("position", makeAttribute(3))
+      .setAttribute("color", makeAttribute(4));
     geometry.setDrawRange(0, 0);
     const line = new Line(geometry, this.material);
     line.frustumCulled = false;
@@ -58,7 +61,7 @@ export class Trail {
   /** Add where the tips are now. The newest place is the last of the buffer, where colours are strongest. */
   update() {
     for (const [row, tip] of this.tips) {
-      const at = this.figure.position(row);
+      const at = this.figure.readPosition(row);
       const points = tip.line.geometry.attributes.position;
       const last = points.array.subarray(3 * LENGTH - 3);
       const moved = Math.hypot(at[0] - last[0], at[1] - last[1], at[2] - last[2]);

@@ -50,7 +50,7 @@ export function listChosenFiles(list) {
 const LEADERS = [".urdf", ".gltf", ".xml", ".mjcf"]; // they name other files, which are of kinds that can be opened too
 
 /** @param {string} path */
-export function readSuffix(path) {
+function readSuffix(path) {
   return /\.[^./]*$/.exec(path)?.[0].toLowerCase() ?? "";
 }
 
@@ -60,12 +60,14 @@ export function readSuffix(path) {
  * @param {Given[]} given
  * @param {string[]} opens suffixes that are read
  */
-export function candidates(given, opens) {
+export function findCandidates(given, opens) {
   /** @param {Given} given */
-  const depth = ({ path }) => path.split("/").length;
+  const countFolders = ({ path }) => path.split("/").length;
   const readable = given.filter(({ path }) => opens.includes(readSuffix(path)));
   const leaders = readable.filter(({ path }) => LEADERS.includes(readSuffix(path)));
-  return leaders.length === 1 ? leaders : readable.sort((a, b) => depth(a) - depth(b) || a.path.localeCompare(b.path));
+  return leaders.length === 1
+    ? leaders
+    : readable.sort((a, b) => countFolders(a) - countFolders(b) || a.path.localeCompare(b.path));
 }
 
 const ALONE = [".glb", ".vrm", ".bvh"];

@@ -5,9 +5,9 @@
  * @import { Given } from "poise/files/dropped.js"
  */
 
-import { candidates, findNeeded, listChosenFiles, readDroppedFiles, sumSizes } from "poise/files/dropped.js";
-import { element, find } from "poise/widgets/element.js";
-import { entry, menu } from "poise/widgets/menu.js";
+import { findCandidates, findNeeded, listChosenFiles, readDroppedFiles, sumSizes } from "poise/files/dropped.js";
+import { find, makeElement } from "poise/widgets/element.js";
+import { makeEntry, makeMenu } from "poise/widgets/menu.js";
 
 const CHUNK = 60_000; // bytes of a message; the server takes 64 KB
 const WAITING = 4_000_000; // bytes that may be under way
@@ -24,7 +24,7 @@ export function openMenu(page) {
   const open = (given) => choose(page, given).catch((error) => page.messages.show("error", error.message));
   /** @param {Record<string, unknown>} attributes @param {string} testid */
   const pick = (attributes, testid) => {
-    const input = element("input", { type: "file", hidden: true, "data-testid": testid, ...attributes });
+    const input = makeElement("input", { type: "file", hidden: true, "data-testid": testid, ...attributes });
     input.addEventListener("change", () => {
       open(listChosenFiles(input.files ?? []));
       input.value = ""; // the same file again is a change, too
@@ -33,32 +33,32 @@ export function openMenu(page) {
   };
   const files = pick({ multiple: true }, "open-files-input");
   const folder = pick({ webkitdirectory: true }, "open-folder-input");
-  const list = element(
+  const list = makeElement(
     "div",
     { "aria-label": "Open" },
-    entry("open-files", "Files ...", "", () => files.click()),
-    entry("open-folder", "Folder ...", "a robot or glTF with the files that it names", () => folder.click()),
+    makeEntry("open-files", "Files ...", "", () => files.click()),
+    makeEntry("open-folder", "Folder ...", "a robot or glTF with the files that it names", () => folder.click()),
   );
   page.store.on("welcome", ({ opens }) => {
     const words = find("[data-testid=open-files]", list)?.lastChild;
     if (words) words.textContent = `Files: ${opens.join(" ")} ...`;
   });
   dropZone(open);
-  const button = menu({ text: "Open", title: "Open a file, or drop it on the page", testid: "open-menu" }, list);
+  const button = makeMenu({ text: "Open", title: "Open a file, or drop it on the page", testid: "open-menu" }, list);
   button.append(files, folder);
   return button;
 }
 
 /** @param {(given: Promise<Given[]>) => void} open */
 function dropZone(open) {
-  const words = element("p", { class: "card" }, "Drop a rig here, with the files that it names or as a folder");
-  const sign = element("div", { class: "cover drop-sign", "data-testid": "drop-sign", hidden: true }, words);
+  const words = makeElement("p", { class: "card" }, "Drop a rig here, with the files that it names or as a folder");
+  const sign = makeElement("div", { class: "cover drop-sign", "data-testid": "drop-sign", hidden: true }, words);
   document.body.append(sign);
   /** @param {DragEvent} event */
-  const holdsFiles = (event) => event.dataTransfer?.types.includes("Files");
+  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
   let gone = 0;
   document.addEventListener("dragover", (event) => {
-    if (!event.dataTransfer || !holdsFiles(event)) return;
+    if (!event.dataTransfer || !hasFiles(event)) return;
     event.preventDefault();
     event.dataTransfer.dropEffect = "copy";
     sign.hidden = document.body.querySelector("main[inert]") !== null; // the session is over
@@ -66,7 +66,7 @@ function dropZone(open) {
     gone = window.setTimeout(() => (sign.hidden = true), 400); // dragover comes all the time, dragleave for every part
   });
   document.addEventListener("drop", async (event) => {
-    if (!event.dataTransfer || !holdsFiles(event)) return;
+    if (!event.dataTransfer || !hasFiles(event)) return;
     event.preventDefault();
     sign.hidden = true;
     open(readDroppedFiles(event.dataTransfer).catch(refuseDrop));
@@ -87,21 +87,21 @@ async function choose(page, files) {
   const given = await files;
   const { opens } = page.store.need("welcome");
   if (!given.length) throw new Error("there is no file in what was dropped");
-  const likely = candidates(given, opens);
+  const likely = findCandidates(given, opens);
   if (likely.length > 1) ask(likely, (main) => send(page, given, main));
   else await send(page, given, likely[0] ?? given[0]); // what cannot be read: Poise says what to do with it
 }
 
 /** A dialogue with the files that could be meant. @param {Given[]} likely @param {(main: Given) => void} take */
 function ask(likely, take) {
-  const dialog = element("dialog", {
+  const dialog = makeElement("dialog", {
     class: "sheet which",
     "data-testid": "which-file",
     onclose: () => dialog.remove(),
   });
   /** @param {Given} each */
-  const choice = (each) =>
-    element(
+  const makeChoice = (each) =>
+    makeElement(
       "button",
       {
         type: "button",
@@ -112,10 +112,10 @@ function ask(likely, take) {
       },
       each.path,
     );
-  const cancel = element("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
+  const cancel = makeElement("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
   dialog.append(
-    element("header", {}, element("h1", {}, "Which file?"), cancel),
-    element("div", { class: "which-files" }, ...likely.slice(0, 200).map(choice)),
+    makeElement("header", {}, makeElement("h1", {}, "Which file?"), cancel),
+    makeElement("div", { class: "which-files" }, ...likely.slice(0, 200).map(makeChoice)),
   );
   document.body.append(dialog);
   dialog.showModal();
@@ -144,15 +144,15 @@ async function send(page, all, main) {
   });
   page.send({ do: "upload", id, main: main.path, files: given.length, bytes: total });
   if (!(await wanted)) return;
-  const goesOn = () => store.get("connection") === "open" && store.get("upload")?.go && store.get("delivery") === id;
+  const isWanted = () => store.get("connection") === "open" && store.get("upload")?.go && store.get("delivery") === id;
   let sent = 0;
   try {
     for (const { path, file } of given) {
       page.send({ do: "upload_file", path, size: file.size });
       for (let at = 0; at < file.size; at += CHUNK) {
         const piece = await file.slice(at, at + CHUNK).arrayBuffer();
-        while (connection.waiting > WAITING && goesOn()) await new Promise((done) => setTimeout(done, PAUSE));
-        if (!goesOn()) return;
+        while (connection.waiting > WAITING && isWanted()) await new Promise((done) => setTimeout(done, PAUSE));
+        if (!isWanted()) return;
         connection.sendBytes(piece);
         sent += piece.byteLength;
         store.set("busy", { text: `sending ${main.file.name} ...`, share: sent / total });

@@ -54,26 +54,26 @@ export class BoneTurn {
     if (joint === null || !actor?.figure.ready || actor.figure.joints[this.row] !== joint) return;
     const rotation = readRotation(actor.figure, this.row);
     if (this._axis) rotation.multiply(this._axis);
-    actor.handles.own(
+    actor.handles.takeOwn(
       {
         key: BONE,
         what: "turn",
         id: joint.name,
         mark: "bone",
-        position: actor.figure.position(this.row),
+        position: actor.figure.readPosition(this.row),
         rotation,
         tip: null,
         enabled: true,
         single: joint.kind === "hinge",
         moves: joint.kind === "free",
-        tells: (object) => this._message(joint, object),
+        tells: (object) => this._makeMessage(joint, object),
       },
       serial,
     );
   }
 
   /** What a drag of the rings tells. @param {Joint} joint @param {Object3D} object @returns {Dragged} */
-  _message(joint, object) {
+  _makeMessage(joint, object) {
     const turn = object.quaternion.clone();
     if (this._axis) turn.multiply(this._axis.clone().invert());
     /** @type {Dragged} */

@@ -11,7 +11,7 @@
 
 import { Figure } from "poise/figure/figure.js";
 import { Handles } from "poise/handles/handles.js";
-import { far } from "poise/handles/pointer.js";
+import { isDrag } from "poise/handles/pointer.js";
 import { TransformControls } from "three/addons/controls/TransformControls.js";
 
 const SIZE = 0.75;
@@ -99,8 +99,8 @@ export class Gizmo {
   }
 
   /** Whether an arrow or ring lies at a point of the canvas. @param {number} x @param {number} y pixels */
-  covers(x, y) {
-    const [width, height] = this.stage.extent();
+  isAt(x, y) {
+    const [width, height] = this.stage.measureExtent();
     const at = { x: (2 * x) / width - 1, y: 1 - (2 * y) / height, button: 0 };
     this.controls.pointerHover(/** @type {PointerEvent} */ (at)); // a finger has not hovered
     return this.hovered;
@@ -234,7 +234,7 @@ export class Gizmo {
   _watchPointer(event) {
     const at = [event.clientX, event.clientY];
     if (event.type === "pointerdown") [this._pressedAt, this._still] = [at, true];
-    else if (far(this._pressedAt, at, event.pointerType)) this._still = false;
+    else if (isDrag(this._pressedAt, at, event.pointerType)) this._still = false;
   }
 
   _move() {
@@ -265,7 +265,7 @@ export class Gizmo {
   /** @param {Phase} phase */
   _tell(phase) {
     const { handle } = this;
-    if (handle) this.handles.hold(handle.key, this.onDrag({ ...this.handles.message(handle), phase }));
+    if (handle) this.handles.hold(handle.key, this.onDrag({ ...this.handles.makeMessage(handle), phase }));
   }
 
   dispose() {

@@ -10,8 +10,8 @@
  */
 
 import { findChain } from "poise/figure/limbs.js";
-import { partAt } from "poise/handles/part_at.js";
-import { computeReach, far } from "poise/handles/pointer.js";
+import { findPart } from "poise/handles/part_at.js";
+import { computeReach, isDrag, locate } from "poise/handles/pointer.js";
 
 /** @type {Record<string, number>} */
 const ON_MARK = { mouse: 9, pen: 10, touch: 14 }; // pixels from its middle: closer than that arrows of another give way
@@ -51,18 +51,18 @@ export class Grab {
    * @param {string} type of the pointer
    * @returns {Found|null}
    */
-  under(x, y, type) {
+  findUnder(x, y, type) {
     const { actor, gizmo, pull, told } = this.viewport;
     if (!actor?.figure.ready || !told.onDrag) return null;
-    if (pull.ready && !gizmo.covers(x, y)) {
-      const part = partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse);
+    if (pull.ready && !gizmo.isAt(x, y)) {
+      const part = findPart(this.viewport, x, y, AROUND[type] ?? AROUND.mouse);
       if (part) return { key: null, shift: [0, 0, 0], part };
     }
-    const near = actor.handles.nearest((point) => this.viewport.view.project(point), x, y, computeReach(type));
+    const near = actor.handles.findNearest((point) => this.viewport.view.project(point), x, y, computeReach(type));
     const mark = near && near.what !== "pin" ? { key: near.key, shift: [0, 0, 0], part: null } : null;
     if (near && mark && near.key !== gizmo.active && near.gap < (ON_MARK[type] ?? ON_MARK.mouse)) return mark;
-    if (gizmo.covers(x, y)) return null;
-    return mark ?? (near ? null : this.findLimb(partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse)));
+    if (gizmo.isAt(x, y)) return null;
+    return mark ?? (near ? null : this.findLimb(findPart(this.viewport, x, y, AROUND[type] ?? AROUND.mouse)));
   }
 
   /**
@@ -75,8 +75,8 @@ export class Grab {
     if (!actor || part === null || bone.joint !== null || !told.onDrag) return null;
     const { handles, figure } = actor;
     /** @param {Chain} chain */
-    const usable = ({ id, kind }) => kind !== "pin" && handles.all.get(`target:${id}`)?.enabled;
-    const chains = (state?.chains ?? []).filter(usable);
+    const isUsable = ({ id, kind }) => kind !== "pin" && handles.all.get(`target:${id}`)?.enabled;
+    const chains = (state?.chains ?? []).filter(isUsable);
     const chain = findChain(figure, chains, part.row);
     if (chain === null) return null;
     const [here, first] = [figure.places[part.character] ?? [0, 0, 0], figure.places[0]];
@@ -94,9 +94,9 @@ export class Grab {
     }
     const plain = !(event.ctrlKey || event.metaKey || event.altKey);
     if (event.button !== 0 || !event.isPrimary || !plain || event.target !== stage.canvas || gizmo.dragging) return;
-    const from = this._at(event);
+    const from = locate(event, this.viewport.stage.canvas);
     view.refresh();
-    const found = this.under(...from, event.pointerType);
+    const found = this.findUnder(...from, event.pointerType);
     if (found === null || (event.shiftKey && !found.part)) return;
     const { pointerId: pointer, pointerType: type, shiftKey: turns } = event;
     this.taken = { ...found, pointer, type, from, turns, started: false };
@@ -111,16 +111,16 @@ export class Grab {
     const { gizmo, pull } = this.viewport;
     const { taken } = this;
     if (!taken || taken.pointer !== event.pointerId) return;
-    const at = this._at(event);
+    const at = locate(event, this.viewport.stage.canvas);
     if (taken.part) {
-      if (!taken.started && !far(taken.from, at, taken.type)) return;
+      if (!taken.started && !isDrag(taken.from, at, taken.type)) return;
       if (!taken.started) pull.begin(taken.part, taken.from, taken.turns);
       taken.started = true;
       return pull.move(...at);
     }
     if (!gizmo.dragging) {
       if (taken.started) return this._let(); // what was dragged is gone
-      if (!far(taken.from, at, taken.type)) return;
+      if (!isDrag(taken.from, at, taken.type)) return;
       if (!this._start(taken)) return this._let();
     }
     gizmo.pull(...at);
@@ -151,12 +151,6 @@ export class Grab {
     view.controls.enableRotate = view.controls.enablePan = true;
     gizmo.controls.enabled = true;
     stage.canvas.style.cursor = "";
-  }
-
-  /** @param {PointerEvent} event @returns {[number, number]} pixels on the canvas */
-  _at(event) {
-    const box = this.viewport.stage.canvas.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
   }
 
   dispose() {

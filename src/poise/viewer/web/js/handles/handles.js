@@ -109,7 +109,7 @@ export function readFrame(figure, row, character = 0) {
   const t = figure.turns.subarray(at, at + 9);
   const matrix = new Matrix4().set(t[0], t[1], t[2], 0, t[3], t[4], t[5], 0, t[6], t[7], t[8], 0, 0, 0, 0, 1);
   return {
-    origin: new Vector3().fromArray(figure.position(row, character)),
+    origin: new Vector3().fromArray(figure.readPosition(row, character)),
     turn: new Quaternion().setFromRotationMatrix(matrix).normalize(),
     map: new Matrix3().fromArray(figure.maps, at).transpose(),
   };
@@ -162,12 +162,12 @@ export class Handles {
     const { position, rotation, relative } = handle;
     Object.assign(handle, one);
     handle.drawn.visible = one.enabled; // what is switched off has no place: a clip has left it behind
-    if (!this._keeps(handle)) this._put(handle);
+    if (!this._isHeld(handle)) this._put(handle);
     else if (one.relative && one.relative === relative) Object.assign(handle, { position, rotation });
   }
 
   /** A handle that no document has: the selected bone. @param {Wanted} one @param {number} serial that its place has */
-  own(one, serial) {
+  takeOwn(one, serial) {
     this._serial = serial;
     this._take(one);
   }
@@ -216,7 +216,7 @@ export class Handles {
    * Whether what the user has dragged stands against what the document says. Echoes of older places come late.
    * @param {Handle} handle
    */
-  _keeps(handle) {
+  _isHeld(handle) {
     const newest = this._held.get(handle.key);
     if (newest === undefined) return handle.key === this.dragged;
     if (this._serial >= newest) {
@@ -326,7 +326,7 @@ export class Handles {
    * @param {string|null} [except] key of one that is not meant
    * @returns {Near|null}
    */
-  nearest(project, x, y, reach, except = null) {
+  findNearest(project, x, y, reach, except = null) {
     /** @type {Near|null} */
     let best = null;
     for (const { key, enabled, object, what } of this.all.values()) {
@@ -339,7 +339,7 @@ export class Handles {
   }
 
   /** What a drag of this handle tells. @param {Handle} handle @returns {Dragged} */
-  message({ what, id, mark, object, tells, relative, position, rotation }) {
+  makeMessage({ what, id, mark, object, tells, relative, position, rotation }) {
     if (tells) return tells(object);
     if (what === "pin") throw new Error("a pin is not dragged");
     const turn = relative ? rotation : object.quaternion;

@@ -5,6 +5,7 @@
  * @import { Viewport } from "poise/stage/viewport.js"
  */
 
+import { locate } from "poise/handles/pointer.js";
 import { toDegrees } from "poise/texts/figures.js";
 import { BufferGeometry, Color, Float32BufferAttribute, Points, PointsMaterial, Quaternion, Vector3 } from "three";
 
@@ -85,37 +86,31 @@ export class LimitHandles {
    * @param {number} value
    * @returns {number[]}
    */
-  screen(end, value) {
+  projectEnd(end, value) {
     return this.viewport.view.project(end.at(value).applyMatrix4(this.points.matrix).toArray());
   }
 
-  /** @param {PointerEvent} event @returns {[number, number]} pixels on the canvas */
-  _at(event) {
-    const box = this.viewport.stage.canvas.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
-  }
-
   /** @param {PointerEvent} event */
-  _under(event) {
-    const [x, y] = this._at(event);
+  _findUnder(event) {
+    const [x, y] = locate(event, this.viewport.stage.canvas);
     /** @type {{end: End|null, gap: number}} */
     let best = { end: null, gap: REACH[event.pointerType] ?? REACH.mouse };
     this.viewport.view.refresh();
     for (const end of this.ends) {
-      const [sx, sy, ahead] = this.screen(end, end.value);
+      const [sx, sy, ahead] = this.projectEnd(end, end.value);
       const gap = Math.hypot(sx - x, sy - y);
       if (ahead > 0 && gap < best.gap) best = { end, gap };
     }
     /** @param {number[]} point */
-    const screen = (point) => this.viewport.view.project(point);
-    const nearer = best.end && this.viewport.actor?.handles.nearest(screen, x, y, best.gap);
+    const project = (point) => this.viewport.view.project(point);
+    const nearer = best.end && this.viewport.actor?.handles.findNearest(project, x, y, best.gap);
     return nearer ? null : best.end; // a target there is meant
   }
 
   /** @param {PointerEvent} event */
   _press(event) {
     if (event.button !== 0 || !event.isPrimary || event.target !== this.viewport.stage.canvas) return;
-    const end = this._under(event);
+    const end = this._findUnder(event);
     if (!end) return;
     event.stopImmediatePropagation(); // nor does what would drag the figure (grab.js)
     event.preventDefault();
@@ -126,7 +121,7 @@ export class LimitHandles {
   /** @param {PointerEvent} event */
   _hover(event) {
     if (this.taken || event.buttons || event.target !== this.viewport.stage.canvas) return;
-    const end = this.ends.length ? this._under(event) : null;
+    const end = this.ends.length ? this._findUnder(event) : null;
     if (!end) return;
     event.stopPropagation();
     this.viewport.stage.canvas.style.cursor = "grab";
@@ -138,7 +133,7 @@ export class LimitHandles {
     if (!this.taken || this.taken.pointer !== event.pointerId) return;
     event.stopPropagation();
     const { end } = this.taken;
-    const value = this._nearest(end, ...this._at(event));
+    const value = this._findNearest(end, ...locate(event, this.viewport.stage.canvas));
     if (value !== end.value) {
       end.value = value;
       this._tell(end, this.taken.told ? "move" : "start");
@@ -155,12 +150,12 @@ export class LimitHandles {
    * @param {number} x
    * @param {number} y
    */
-  _nearest(end, x, y) {
+  _findNearest(end, x, y) {
     const [low, high] = end.within;
     let best = { value: end.value, score: Infinity };
     for (let i = -STEPS; i <= STEPS; i++) {
       const value = Math.min(Math.max(end.value + (end.span * i) / STEPS, low), high);
-      const [sx, sy] = this.screen(end, value);
+      const [sx, sy] = this.projectEnd(end, value);
       const score = Math.hypot(sx - x, sy - y) + (6 * Math.abs(i)) / STEPS;
       if (score < best.score) best = { value, score };
     }
@@ -185,7 +180,11 @@ export class LimitHandles {
 
   /** @param {End} end @param {PointerEvent} event */
   _say(end, event) {
-    this.viewport.label.show(words(end), ...this._at(event), this.viewport.stage.extent()[0]);
+    this.viewport.label.show(
+      describeEnd(end),
+      ...locate(event, this.viewport.stage.canvas),
+      this.viewport.stage.measureExtent()[0],
+    );
   }
 
   dispose() {
@@ -197,7 +196,7 @@ export class LimitHandles {
 }
 
 /** @param {End} end */
-function words({ name, value, unit }) {
+function describeEnd({ name, value, unit }) {
   return unit === "deg" ? `${name} ${toDegrees(value).toFixed(1)} deg` : `${name} ${value.toPrecision(4)}`;
 }
 
@@ -225,16 +224,16 @@ function readEnds(joint, limit, outline) {
 function placeSectorEnds(axis, limit, sector) {
   const first = new Vector3().fromArray(sector[1]);
   /** @param {number} value */
-  const at = (value) => first.clone().applyAxisAngle(axis, value - (limit.low ?? -FULL));
-  return pair(limit, at, { unit: "deg", span: SPAN, least: -2 * FULL, most: 2 * FULL });
+  const computePlace = (value) => first.clone().applyAxisAngle(axis, value - (limit.low ?? -FULL));
+  return makeEnds(limit, computePlace, { unit: "deg", span: SPAN, least: -2 * FULL, most: 2 * FULL });
 }
 
 /** Low and high of a slide, at the ends of its track. @param {Vector3} axis @param {RangeLimit} limit */
 function trackEnds(axis, limit) {
   /** @param {number} value */
-  const at = (value) => axis.clone().multiplyScalar(value);
+  const computePlace = (value) => axis.clone().multiplyScalar(value);
   const span = Math.max((limit.high ?? 0) - (limit.low ?? 0), 1e-6);
-  return pair(limit, at, { unit: "", span, least: -Infinity, most: Infinity });
+  return makeEnds(limit, computePlace, { unit: "", span, least: -Infinity, most: Infinity });
 }
 
 /**
@@ -243,7 +242,7 @@ function trackEnds(axis, limit) {
  * @param {{unit: "deg"|"", span: number, least: number, most: number}} of
  * @returns {End[]} an end that is infinite has no place
  */
-function pair(limit, at, { unit, span, least, most }) {
+function makeEnds(limit, at, { unit, span, least, most }) {
   /** @param {"low"|"high"} name @param {[number, number]} within @returns {End[]} */
   const end = (name, within) => {
     const value = limit[name];
@@ -264,11 +263,12 @@ function placeConeEnds(limit, rim) {
     .fromArray(rim[0])
     .applyQuaternion(new Quaternion().setFromAxisAngle(a, -limit.swing[0][1]));
   /** @param {number} which @param {number} k @returns {End} */
-  const side = (which, k) => {
+  const makeSide = (which, k) => {
     const axis = [a, b][which];
     const value = limit.swing[which][k];
     /** @param {number} v */
-    const swing = (v) => limit.swing.map((ends, i) => (i === which ? ends.map((end, j) => (j === k ? v : end)) : ends));
+    const changeSwing = (v) =>
+      limit.swing.map((ends, i) => (i === which ? ends.map((end, j) => (j === k ? v : end)) : ends));
     return {
       name: `swing ${which + 1} ${k ? "high" : "low"}`,
       value,
@@ -276,8 +276,8 @@ function placeConeEnds(limit, rim) {
       at: (v) => bone.clone().applyAxisAngle(axis, v),
       unit: "deg",
       span: SPAN,
-      limit: (v) => ({ ...limit, swing: swing(v) }),
+      limit: (v) => ({ ...limit, swing: changeSwing(v) }),
     };
   };
-  return [side(0, 1), side(1, 1), side(0, 0), side(1, 0)];
+  return [makeSide(0, 1), makeSide(1, 1), makeSide(0, 0), makeSide(1, 0)];
 }

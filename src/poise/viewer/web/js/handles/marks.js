@@ -20,21 +20,21 @@ import {
 
 /** @type {Record<MarkKind, () => BufferGeometry[]>} */
 const PARTS = {
-  position: () => [cube()],
-  place: () => [cube(), rod(2, 15, "x"), rod(2, 15, "y"), rod(2, 15, "z")],
-  direction: () => [cube(), rod(2.2, 46, "y"), new ConeGeometry(6, 15, 16).translate(0, 52, 0)],
+  position: () => [makeCube()],
+  place: () => [makeCube(), makeRod(2, 15, "x"), makeRod(2, 15, "y"), makeRod(2, 15, "z")],
+  direction: () => [makeCube(), makeRod(2.2, 46, "y"), new ConeGeometry(6, 15, 16).translate(0, 52, 0)],
   look: () => [new SphereGeometry(8, 16, 12), new SphereGeometry(4, 12, 8).translate(0, 0, 6)],
   pole: () => [new TetrahedronGeometry(8)],
-  pin: () => [new ConeGeometry(4.6, 15, 16).rotateX(Math.PI).translate(0, 7.5, 0), head()],
+  pin: () => [new ConeGeometry(4.6, 15, 16).rotateX(Math.PI).translate(0, 7.5, 0), makeHead()],
   bone: () => [],
   handle: () => [new BoxGeometry(12, 12, 12)],
 };
 
-function cube() {
+function makeCube() {
   return new BoxGeometry(13, 13, 13);
 }
 
-function head() {
+function makeHead() {
   return new SphereGeometry(6, 16, 12).translate(0, 17, 0);
 }
 
@@ -47,7 +47,7 @@ const EDGES = new LineBasicMaterial({ color: 0x10151c, transparent: true, opacit
  * @param {number} length
  * @param {"x"|"y"|"z"} axis
  */
-function rod(radius, length, axis) {
+function makeRod(radius, length, axis) {
   const along = new CylinderGeometry(radius, radius, length, 8).translate(0, length / 2, 0);
   if (axis === "x") return along.rotateZ(-Math.PI / 2);
   return axis === "z" ? along.rotateX(Math.PI / 2) : along;

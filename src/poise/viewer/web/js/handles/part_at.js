@@ -31,12 +31,12 @@ const RING = 8; // places around the point that are tried where it misses the sk
  * @param {number} [around] pixels beside the skin that still hit it: a finger is no point
  * @returns {Part|null}
  */
-export function partAt({ actor, view, show }, x, y, around = 0) {
+export function findPart({ actor, view, show }, x, y, around = 0) {
   if (!actor?.figure.ready) return null;
   view.refresh();
   /** @param {number[]} point */
-  const screen = (point) => view.project(point);
-  const bone = show.bones ? findBone(actor.bones, screen, x, y) : null;
+  const project = (point) => view.project(point);
+  const bone = show.bones ? findBone(actor.bones, project, x, y) : null;
   const skin = findSkin(actor, view, x, y, around);
   if (bone === null || skin === null) return bone ?? skin;
   const over = show.through || show.skinOpacity < 1;
@@ -72,10 +72,17 @@ function findBone({ figure, struts }, screen, x, y) {
   };
   for (let c = 0; c < figure.characters; c++) {
     figure.joints.forEach((joint, row) => {
-      if (joint.shown) meet(row, c, figure.position(row, c), figure.tail(row, c), computeWidth(joint, figure.size));
+      if (joint.shown)
+        meet(row, c, figure.readPosition(row, c), figure.computeTail(row, c), computeWidth(joint, figure.size));
     });
     for (const { parent, child, whole, width } of struts) {
-      meet(parent, c, whole ? figure.position(parent, c) : figure.tail(parent, c), figure.position(child, c), width);
+      meet(
+        parent,
+        c,
+        whole ? figure.readPosition(parent, c) : figure.computeTail(parent, c),
+        figure.readPosition(child, c),
+        width,
+      );
     }
   }
   return best;
@@ -91,10 +98,10 @@ function findBone({ figure, struts }, screen, x, y) {
  */
 function findSkin({ figure, skin, surface }, view, x, y, around) {
   if (!skin.group.visible || !skin.hasMeshes) return null;
-  let hit = surface.hit(view.ray(x, y));
+  let hit = surface.findHit(view.makeRay(x, y));
   for (let k = 0; around > 0 && hit === null && k < RING; k++) {
     const angle = (2 * Math.PI * k) / RING;
-    hit = surface.hit(view.ray(x + around * Math.cos(angle), y + around * Math.sin(angle)));
+    hit = surface.findHit(view.makeRay(x + around * Math.cos(angle), y + around * Math.sin(angle)));
   }
   if (hit === null || hit.row < 0) return null;
   const point = hit.point.multiplyScalar(figure.size).toArray();

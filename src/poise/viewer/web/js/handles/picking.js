@@ -2,7 +2,7 @@
 
 /** @import { Viewport } from "poise/stage/viewport.js" */
 
-import { partAt } from "poise/handles/part_at.js";
+import { findPart } from "poise/handles/part_at.js";
 import { computeReach, Pointer } from "poise/handles/pointer.js";
 
 const PINNED = /^(left|right)(Hand|Foot)$/; // roles that a click pins
@@ -17,7 +17,7 @@ export class Picking {
     this.pointer = new Pointer(stage.canvas, {
       isBusy: () => gizmo.hovered || gizmo.dragging,
       onPress: () => this._point(-1, null, 0, 0, stage.canvas.style.cursor),
-      onDouble: (x, y, type) => this._double(x, y, type),
+      onDouble: (x, y, type) => this._doubleClick(x, y, type),
       onClick: (x, y, type, busy) => this._click(x, y, type, busy),
       onHover: (x, y) => this._hover(x, y),
       onLeave: () => this._point(-1, null, 0, 0),
@@ -30,8 +30,8 @@ export class Picking {
    * @param {number} y
    * @param {string} type
    */
-  _double(x, y, type) {
-    if (this.viewport.pull.ready && partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse)) {
+  _doubleClick(x, y, type) {
+    if (this.viewport.pull.ready && findPart(this.viewport, x, y, AROUND[type] ?? AROUND.mouse)) {
       this._click(x, y, type, false);
     } else this.viewport.frameAll();
   }
@@ -45,7 +45,7 @@ export class Picking {
    */
   _clickPart(x, y, type) {
     const { actor, pull, told } = this.viewport;
-    const part = pull.ready ? partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse) : null;
+    const part = pull.ready ? findPart(this.viewport, x, y, AROUND[type] ?? AROUND.mouse) : null;
     if (!actor || part === null) return false;
     const { joints } = actor.figure;
     const owner = joints[joints[part.row].part];
@@ -65,18 +65,18 @@ export class Picking {
   _click(x, y, type, busy) {
     const { actor, gizmo, told } = this.viewport;
     if (!actor || (!busy && this._clickPart(x, y, type))) return;
-    const handle = this._handleAt(x, y, type, gizmo.active) ?? (busy ? null : this._handleAt(x, y, type));
+    const handle = this._findHandle(x, y, type, gizmo.active) ?? (busy ? null : this._findHandle(x, y, type));
     if (handle && handle.what !== "pin" && told.onDrag) return this.viewport.take(handle);
-    const part = partAt(this.viewport, x, y, AROUND[type] ?? AROUND.mouse);
+    const part = findPart(this.viewport, x, y, AROUND[type] ?? AROUND.mouse);
     const joint = handle?.tip ?? (part && actor.figure.joints[part.row].name);
     if (joint !== null || !busy) told.onSelect(joint);
   }
 
   /** @param {number} x @param {number} y @param {string} type @param {string|null} [except] */
-  _handleAt(x, y, type, except = null) {
+  _findHandle(x, y, type, except = null) {
     const { actor, view } = this.viewport;
     view.refresh();
-    const near = actor?.handles.nearest((point) => view.project(point), x, y, computeReach(type), except);
+    const near = actor?.handles.findNearest((point) => view.project(point), x, y, computeReach(type), except);
     return near ? actor?.handles.all.get(near.key) : undefined;
   }
 
@@ -84,12 +84,12 @@ export class Picking {
   _hover(x, y) {
     const { actor, gizmo, grab, pull } = this.viewport;
     if (!actor) return;
-    const pulled = pull.ready && !gizmo.hovered ? partAt(this.viewport, x, y) : null;
-    const handle = pulled ? null : this._handleAt(x, y, "mouse");
-    const part = pulled ?? (handle || gizmo.hovered ? null : partAt(this.viewport, x, y));
+    const pulled = pull.ready && !gizmo.hovered ? findPart(this.viewport, x, y) : null;
+    const handle = pulled ? null : this._findHandle(x, y, "mouse");
+    const part = pulled ?? (handle || gizmo.hovered ? null : findPart(this.viewport, x, y));
     const row = part?.row ?? -1;
     const text = handle ? `${handle.id}: ${handle.what}` : (actor.figure.joints[row]?.name ?? null);
-    const held = pulled ?? (handle ? grab.under(x, y, "mouse") : grab.findLimb(part));
+    const held = pulled ?? (handle ? grab.findUnder(x, y, "mouse") : grab.findLimb(part));
     this._point(row, text, x, y, text === null ? "" : held ? "grab" : "pointer");
   }
 
@@ -103,7 +103,7 @@ export class Picking {
    */
   _point(row, text, x, y, cursor = "") {
     const { actor, label, stage } = this.viewport;
-    label.show(text, x, y, stage.extent()[0]);
+    label.show(text, x, y, stage.measureExtent()[0]);
     stage.canvas.style.cursor = cursor;
     if (!actor || row === actor.hovered) return;
     actor.hovered = row;

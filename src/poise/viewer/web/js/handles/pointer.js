@@ -41,7 +41,7 @@ export class Pointer {
   _press(event) {
     this._touches.add(event.pointerId);
     const single = this._touches.size === 1 && event.button === 0;
-    this._down = single ? at(event) : null; // two fingers pan and zoom
+    this._down = single ? locate(event) : null; // two fingers pan and zoom
     this._busy = this.told.isBusy();
     this._stopHover();
     this.told.onPress();
@@ -59,25 +59,26 @@ export class Pointer {
 
   /** @param {PointerEvent} event */
   _move(event) {
-    if (this._down && far(this._down, at(event), event.pointerType)) this._down = null;
-    if (event.buttons === 0 && event.pointerType !== "touch") this._waiting(event);
+    if (this._down && isDrag(this._down, locate(event), event.pointerType)) this._down = null;
+    if (event.buttons === 0 && event.pointerType !== "touch") this._hoverLater(event);
   }
 
   /** Hovering is looked up once a picture, however often the mouse reports. @param {PointerEvent} event */
-  _waiting(event) {
+  _hoverLater(event) {
     this._hover ||= requestAnimationFrame(() => {
       this._hover = 0;
       if (!this._ends.signal.aborted) this.told.onHover(...this._place);
     });
-    this._place = at(event);
+    this._place = locate(event);
   }
 
   /** @param {PointerEvent} event */
   _release(event) {
     const down = this._down;
     this._forget(event);
-    if (!down || event.button !== 0 || far(down, at(event), event.pointerType)) return;
-    const again = !this._busy && event.timeStamp - this._last < SOON && !far(this._lastPlace, down, event.pointerType);
+    if (!down || event.button !== 0 || isDrag(down, locate(event), event.pointerType)) return;
+    const again =
+      !this._busy && event.timeStamp - this._last < SOON && !isDrag(this._lastPlace, down, event.pointerType);
     this._last = again || this._busy ? -Infinity : event.timeStamp;
     this._lastPlace = down;
     if (again) this.told.onDouble(...down, event.pointerType);
@@ -95,9 +96,14 @@ export class Pointer {
   }
 }
 
-/** @param {PointerEvent} event @returns {[number, number]} */
-function at(event) {
-  const box = /** @type {Element} */ (event.target).getBoundingClientRect();
+/**
+ * Where a pointer is on an element.
+ * @param {PointerEvent} event
+ * @param {Element} element
+ * @returns {[number, number]} pixels
+ */
+export function locate(event, element = /** @type {Element} */ (event.target)) {
+  const box = element.getBoundingClientRect();
   return [event.clientX - box.left, event.clientY - box.top];
 }
 
@@ -107,7 +113,7 @@ function at(event) {
  * @param {number[]} a
  * @param {number[]} b
  */
-export function far(a, b, type) {
+export function isDrag(a, b, type) {
   return Math.hypot(a[0] - b[0], a[1] - b[1]) > (STILL[type] ?? STILL.mouse);
 }
 

@@ -45,7 +45,7 @@ export class Poles {
       const handle = this.handles.all.get(key);
       const points = line.geometry.attributes.position;
       if (!handle || !this.figure.ready) continue;
-      points.array.set(this.figure.position(row));
+      points.array.set(this.figure.readPosition(row));
       points.array.set(handle.object.position.toArray(), 3);
       points.needsUpdate = true;
       line.computeLineDistances();

@@ -93,7 +93,7 @@ export class Ranges {
       const handle = this.handles.all.get(`target:${chain.id}`);
       for (const drawn of [box, turns]) {
         if (!drawn || !handle) continue;
-        const matrix = drawn === box ? this._boxMatrix(chain, handle) : this._turnMatrix(handle);
+        const matrix = drawn === box ? this._computeBoxMatrix(chain, handle) : this._turnMatrix(handle);
         for (const each of [drawn.lines, drawn.faces]) {
           each.matrix.copy(matrix);
           each.matrixWorldNeedsUpdate = true;
@@ -117,7 +117,7 @@ export class Ranges {
    * @param {Chain} chain
    * @param {Handle} handle
    */
-  _boxMatrix(chain, { object }) {
+  _computeBoxMatrix(chain, { object }) {
     const { figure } = this;
     const [reference, tip] = [chain.relative_to ?? "", chain.tip].map((name) => figure.rows.get(name));
     const frame = reference === undefined ? null : readFrame(figure, reference);

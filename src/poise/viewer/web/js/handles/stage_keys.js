@@ -39,7 +39,7 @@ export class StageKeys {
     const table = new Map();
     for (const each of STAGE_KEYS) for (const keys of each.keys.split(" or ")) table.set(keys, each);
     container.addEventListener("keydown", (event) => this._press(event, table.get(writeKeys(event))), { signal });
-    container.addEventListener("blur", () => this.rest(), { signal });
+    container.addEventListener("blur", () => this.settle(), { signal });
   }
 
   /** @param {KeyboardEvent} event @param {StageKey|undefined} key */
@@ -59,18 +59,18 @@ export class StageKeys {
   /** The next part of a whole body, or the next target. @param {number} step */
   _choose(step) {
     const { actor, pull, told } = this.viewport;
-    this.rest();
+    this.settle();
     if (!actor) return;
     if (!pull.ready) {
       const targets = [...actor.handles.all.values()].filter(({ what, enabled }) => enabled && what !== "pin");
       if (!targets.length) return;
       const at = targets.findIndex(({ key }) => key === this.viewport.gizmo.active);
-      return this.viewport.take(targets[next(at, step, targets.length)]);
+      return this.viewport.take(targets[findNext(at, step, targets.length)]);
     }
     const { joints } = actor.figure;
     const parts = [...new Set(joints.map(({ part }) => part))];
     const at = parts.indexOf(joints[actor.selected]?.part ?? -1);
-    told.onSelect(joints[parts[next(at, step, parts.length)]].name);
+    told.onSelect(joints[parts[findNext(at, step, parts.length)]].name);
   }
 
   /** @param {StageKey} key */
@@ -81,7 +81,7 @@ export class StageKeys {
     const turn = new Quaternion().setFromAxisAngle(inPicture, TURN);
     const step = inPicture.clone().multiplyScalar(STEP * stage.size);
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => this.rest(), REST);
+    this.timer = window.setTimeout(() => this.settle(), REST);
     if (!pull.ready) return act === "turn" || gizmo.onlyTurns ? gizmo.spin(turn) : gizmo.nudge(step);
     const { joints } = actor.figure;
     if (actor.selected < 0) return this._choose(1);
@@ -91,7 +91,7 @@ export class StageKeys {
   /** @param {Actor} actor @param {number} row of the part @param {Quaternion|null} turn @param {Vector3} step */
   _pull({ figure }, row, turn, step) {
     const joint = figure.joints[row].name;
-    if (this.held && (this.held.joint !== joint || (this.held.rotation !== null) !== (turn !== null))) this.rest();
+    if (this.held && (this.held.joint !== joint || (this.held.rotation !== null) !== (turn !== null))) this.settle();
     const phase = this.held ? "move" : "start";
     const frame = readFrame(figure, row);
     this.held ??= { joint, position: frame.origin.toArray(), rotation: turn && frame.turn };
@@ -107,7 +107,7 @@ export class StageKeys {
   }
 
   /** No key was pressed for a while. What was moved is let go. */
-  rest() {
+  settle() {
     clearTimeout(this.timer);
     if (this.held) this._tell(this.held, "end");
     this.held = null;
@@ -121,6 +121,6 @@ export class StageKeys {
 }
 
 /** @param {number} at @param {number} step @param {number} count */
-function next(at, step, count) {
+function findNext(at, step, count) {
   return at < 0 ? (step > 0 ? 0 : count - 1) : (at + step + count) % count;
 }

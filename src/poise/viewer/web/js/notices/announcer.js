@@ -3,7 +3,7 @@
 /** @import { Store } from "poise/state/store.js" */
 
 import { speak } from "poise/texts/spoken.js";
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 
 const REST = 700; // [ms] without another change
 
@@ -11,8 +11,8 @@ const REST = 700; // [ms] without another change
  * @param {Store} store
  * @returns {HTMLElement} not seen, but read out
  */
-export function announcer(store) {
-  const place = element("div", { class: "unseen", role: "status", "data-testid": "announcer" });
+export function makeAnnouncer(store) {
+  const place = makeElement("div", { class: "unseen", role: "status", "data-testid": "announcer" });
   const waiting = new Map(); // sentences by what they are about
   /** @type {string|null} */
   let chosen = null;
@@ -22,19 +22,19 @@ export function announcer(store) {
     waiting.clear();
   };
   /** @param {string} about @param {string} sentence */
-  const later = (about, sentence) => {
+  const sayLater = (about, sentence) => {
     if (!sentence) return;
     waiting.set(about, sentence);
     clearTimeout(timer);
     timer = window.setTimeout(say, REST);
   };
   store.on("selected", (name) => {
-    if (name !== chosen) later("selected", name ? `${name} is chosen` : "Nothing is chosen");
+    if (name !== chosen) sayLater("selected", name ? `${name} is chosen` : "Nothing is chosen");
     chosen = name;
   });
   store.on("answer", ({ views }) => {
     const sentence = speak(views[0]?.sentence ?? "", store.get("model")?.message.size ?? 1);
-    if (sentence !== last) later("answer", sentence);
+    if (sentence !== last) sayLater("answer", sentence);
     last = sentence;
   });
   return place;

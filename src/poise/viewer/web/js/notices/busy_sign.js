@@ -2,7 +2,7 @@
 
 /** @import { Store } from "poise/state/store.js" */
 
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 
 /**
  * @param {Store} store
@@ -10,20 +10,20 @@ import { element } from "poise/widgets/element.js";
  * @returns {{whole: HTMLElement, forget: () => void}} forget: to be told no more
  */
 export function makeBusySign(store, cancel) {
-  const text = element("span", {});
-  const bar = element("progress", { "aria-label": "Solving" });
+  const text = makeElement("span", {});
+  const bar = makeElement("progress", { "aria-label": "Solving" });
   const give = {
     type: "button",
     "data-testid": "cancel",
     title: "Give it up: the answer before stays",
     onclick: cancel,
   };
-  const whole = element(
+  const whole = makeElement(
     "div",
     { class: "busy-sign", role: "status", "data-testid": "busy-sign", hidden: true },
     bar,
     text,
-    element("button", give, "Cancel"),
+    makeElement("button", give, "Cancel"),
   );
   const forget = store.on(["busy", "connection"], () => {
     const busy = store.get("busy");

@@ -2,15 +2,15 @@
 
 /** @import { Store } from "poise/state/store.js" */
 
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 
 /**
  * The line; `hinted` in the store says whether it is seen.
  * @param {Store} store
  * @returns {HTMLElement}
  */
-export function hint(store) {
-  const line = element("p", { class: "stage-hint", role: "status", "data-testid": "hint", hidden: true });
+export function makeHint(store) {
+  const line = makeElement("p", { class: "stage-hint", role: "status", "data-testid": "hint", hidden: true });
   /** @type {string|null} */
   let scene = null;
   /** @type {string|null} that would be undone when the scene had just opened */

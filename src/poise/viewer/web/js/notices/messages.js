@@ -2,7 +2,7 @@
 
 /** @import { Store } from "poise/state/store.js" */
 
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 
 const SHOWN = 8000; // [ms]
 const MOST = 3; // older ones make room
@@ -20,7 +20,7 @@ export class Messages {
   show(level, text) {
     const same = [...this.place.children].find((child) => child.textContent === text);
     same?.remove(); // the same sentence again is shown once, anew
-    const strip = element(
+    const strip = makeElement(
       "button",
       {
         class: `message ${level}`,
@@ -46,9 +46,9 @@ export class Messages {
  * @returns {HTMLElement}
  */
 export function makeBusyIndicator(store) {
-  const text = element("span", { class: "busy-text" });
-  const bar = element("progress", { max: 1, "aria-label": "Progress" });
-  const whole = element("div", { class: "busy", role: "status", "data-testid": "busy", hidden: true }, bar, text);
+  const text = makeElement("span", { class: "busy-text" });
+  const bar = makeElement("progress", { max: 1, "aria-label": "Progress" });
+  const whole = makeElement("div", { class: "busy", role: "status", "data-testid": "busy", hidden: true }, bar, text);
   store.on("busy", (busy) => {
     whole.hidden = !busy?.text || busy.cancel === true; // of a solve the view says it itself
     text.textContent = busy?.text ?? "";

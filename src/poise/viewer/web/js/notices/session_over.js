@@ -6,7 +6,7 @@
  * @import { Status } from "poise/state/topics.ts"
  */
 
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 
 /** @type {Record<string, {title: string, text: string}>} */
 const WORDS = {
@@ -47,17 +47,17 @@ const PATIENCE = 400; // [ms] a break shorter than this is not worth a word
  * @returns {HTMLElement}
  */
 export function makeSessionOver(store, connection) {
-  const title = element("h1");
-  const text = element("p");
-  const again = button("reconnect", "Try now", () => connection.open());
-  const ask = button("ask-link", "Ask for a new link", () => {
+  const title = makeElement("h1");
+  const text = makeElement("p");
+  const again = makeButton("reconnect", "Try now", () => connection.open());
+  const ask = makeButton("ask-link", "Ask for a new link", () => {
     ask.disabled = true;
     connection.askForLink((heard) => {
       text.textContent = heard ? ASKED : UNHEARD;
       ask.disabled = false;
     });
   });
-  const card = element(
+  const card = makeElement(
     "div",
     { class: "card", role: "alertdialog", "aria-live": "assertive" },
     title,
@@ -65,7 +65,7 @@ export function makeSessionOver(store, connection) {
     again,
     ask,
   );
-  const cover = element("div", { class: "cover", "data-testid": "session-over", hidden: true }, card);
+  const cover = makeElement("div", { class: "cover", "data-testid": "session-over", hidden: true }, card);
   let timer = 0;
   /** @param {Exclude<Status, "open"|"opening">} status */
   const show = (status) => {
@@ -93,8 +93,8 @@ export function makeSessionOver(store, connection) {
 }
 
 /** @param {string} testid @param {string} words @param {() => void} act */
-function button(testid, words, act) {
-  return element("button", { type: "button", class: "primary", "data-testid": testid, onclick: act }, words);
+function makeButton(testid, words, act) {
+  return makeElement("button", { type: "button", class: "primary", "data-testid": testid, onclick: act }, words);
 }
 
 /** What lies behind the cover takes no clicks and no keys. @param {HTMLElement} cover @param {boolean} inert */

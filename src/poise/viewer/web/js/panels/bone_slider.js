@@ -7,8 +7,8 @@
  */
 
 import { describeKey } from "poise/timeline/keying.js";
-import { element } from "poise/widgets/element.js";
-import { line } from "poise/widgets/fields.js";
+import { makeElement } from "poise/widgets/element.js";
+import { makeLine } from "poise/widgets/fields.js";
 
 const HALF = Math.PI;
 
@@ -29,7 +29,7 @@ export function makeBoneSlider(page) {
     sent = page.drags.drag({ do: "turn", ...action, phase: last ? "end" : phase });
     phase = last ? "start" : "move";
   };
-  const slider = element("input", {
+  const slider = makeElement("input", {
     type: "range",
     step: "any",
     "data-testid": "bone-slider",
@@ -43,7 +43,7 @@ export function makeBoneSlider(page) {
       send(true);
     },
   });
-  const whole = line("Value", slider, "Turn or push the joint, as far as its limit lets it");
+  const whole = makeLine("Value", slider, "Turn or push the joint, as far as its limit lets it");
   store.on(["selected", "model", "state", "answer"], () => {
     const { joint, limit } = findChosen(store);
     const ends = readEnds(joint, limit, store.get("model")?.message.size ?? 1);

@@ -8,9 +8,9 @@
 import { KINDS, makeNewChain } from "poise/panels/new_chain.js";
 import { makeShortener } from "poise/texts/names.js";
 import { chooseChainColour } from "poise/widgets/colours.js";
-import { element, setOptions } from "poise/widgets/element.js";
-import { line, makeNumberField, segments, showNumber, tick } from "poise/widgets/fields.js";
-import { icon } from "poise/widgets/icons.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
+import { makeLine, makeNumberField, makeSegments, showNumber, tick } from "poise/widgets/fields.js";
+import { makeIcon } from "poise/widgets/icons.js";
 
 const SCOPES = [
   { value: "body", text: "Whole body", testid: "scope-body", title: "Any part: the whole body follows, feet stay" },
@@ -26,8 +26,8 @@ const POLE_AWAY = 0.35; // of the figure's size: far enough to be seen beside th
  */
 export function makeChainsPanel(page) {
   const { store } = page;
-  const list = element("ul", { class: "chains" });
-  const none = element("p", { class: "hint" }, "No chain yet. Pick a tip, the joint that shall reach, and add it.");
+  const list = makeElement("ul", { class: "chains" });
+  const none = makeElement("p", { class: "hint" }, "No chain yet. Pick a tip, the joint that shall reach, and add it.");
   /** @type {Map<string, {whole: HTMLElement, show: (chain: any, index: number) => void}>} */
   const items = new Map();
   /** @type {Set<string>|null} ids of the chains before */
@@ -60,12 +60,14 @@ export function makeChainsPanel(page) {
     store.set("active", null); // another rig may have a chain of the same name
   });
   store.on("active", (active) => items.forEach((item, id) => item.whole.classList.toggle("active", id === active)));
-  return element("div", {}, makeScopeChoice(page), makeNewChain(page), none, list);
+  return makeElement("div", {}, makeScopeChoice(page), makeNewChain(page), none, list);
 }
 
 /** What a drag on the figure moves. @param {Page} page */
 function makeScopeChoice({ store, send }) {
-  const { whole, show } = segments("What a drag on the figure moves", SCOPES, (value) => send({ do: "scope", value }));
+  const { whole, show } = makeSegments("What a drag on the figure moves", SCOPES, (value) =>
+    send({ do: "scope", value }),
+  );
   store.on("state", ({ scope }) => show(scope));
   return whole;
 }
@@ -81,27 +83,27 @@ function makeChainItem(page, id) {
   /** @param {Record<string, unknown>} what */
   const change = (what) => send({ do: "chain_change", chain: id, ...what });
   /** @param {string} what */
-  const test = (what) => `chain-${id}-${what}`;
+  const makeTestId = (what) => `chain-${id}-${what}`;
   const on = tick(
-    { "data-testid": test("enabled"), title: "Is solved for", "aria-label": `Solve for ${id}` },
+    { "data-testid": makeTestId("enabled"), title: "Is solved for", "aria-label": `Solve for ${id}` },
     (enabled) => change({ enabled }),
   );
-  const dot = element("span", { class: "chain-dot" });
-  const name = element("button", { type: "button", class: "chain-name", onclick: () => choose(page, id) });
-  const remove = element(
+  const dot = makeElement("span", { class: "chain-dot" });
+  const name = makeElement("button", { type: "button", class: "chain-name", onclick: () => choose(page, id) });
+  const remove = makeElement(
     "button",
     {
       type: "button",
       class: "small",
       title: "Remove this chain",
       "aria-label": `Remove ${id}`,
-      "data-testid": test("remove"),
+      "data-testid": makeTestId("remove"),
       onclick: () => send({ do: "chain_remove", chain: id }),
     },
-    icon("close"),
+    makeIcon("close"),
   );
-  const kind = element("select", {
-    "data-testid": test("kind"),
+  const kind = makeElement("select", {
+    "data-testid": makeTestId("kind"),
     title: "What is wanted",
     "aria-label": "Kind",
     onchange: () => change({ kind: kind.value }),
@@ -111,28 +113,32 @@ function makeChainItem(page, id) {
     {
       min: 0,
       required: true,
-      "data-testid": test("weight"),
+      "data-testid": makeTestId("weight"),
       "aria-label": "Weight",
       title: "Weight: how much this counts beside the others",
     },
     (value) => change({ weight: value }),
   );
-  const pole = tick({ "data-testid": test("pole") }, (wanted) => setPole(page, id, wanted));
-  const ground = tick({ "data-testid": test("ground") }, (wanted) => change({ ground: wanted }));
-  const pull = element("input", {
+  const pole = tick({ "data-testid": makeTestId("pole") }, (wanted) => setPole(page, id, wanted));
+  const ground = tick({ "data-testid": makeTestId("ground") }, (wanted) => change({ ground: wanted }));
+  const pull = makeElement("input", {
     type: "range",
     min: 0,
     max: 1,
     step: 0.05,
-    "data-testid": test("pull"),
+    "data-testid": makeTestId("pull"),
     onchange: () => change({ pull: Number(pull.value) }),
   });
-  const share = line("Pull", pull, "How far it takes hips and other limbs along: its own limb alone, or everything");
-  const whole = element(
+  const share = makeLine(
+    "Pull",
+    pull,
+    "How far it takes hips and other limbs along: its own limb alone, or everything",
+  );
+  const whole = makeElement(
     "li",
     { class: "chain", "data-testid": `chain-${id}` },
-    element("div", { class: "chain-line" }, on, dot, name, weight, remove),
-    element(
+    makeElement("div", { class: "chain-line" }, on, dot, name, weight, remove),
+    makeElement(
       "div",
       { class: "chain-line second" },
       kind,
@@ -148,8 +154,8 @@ function makeChainItem(page, id) {
     const short = makeShortener(store.get("model")?.message.joints ?? []);
     const tip = short(chain.tip);
     const note = chain.kind === "pin" ? " pinned" : ` from ${short(chain.root ?? chain.joints[0])}`;
-    const named = chain.id === chain.tip ? [tip] : [short(chain.id), element("span", { class: "unit" }, ` ${tip}`)];
-    name.replaceChildren(...named, element("span", { class: "unit" }, note));
+    const named = chain.id === chain.tip ? [tip] : [short(chain.id), makeElement("span", { class: "unit" }, ` ${tip}`)];
+    name.replaceChildren(...named, makeElement("span", { class: "unit" }, note));
     name.title = `${chain.id}: ${chain.joints.join(" → ")}`;
     kind.value = chain.kind;
     showNumber(weight, chain.weight, 3);
@@ -167,7 +173,7 @@ function makeChainItem(page, id) {
 
 /** @param {string} text @param {HTMLElement} box @param {string} title */
 function check(text, box, title) {
-  return element("label", { class: "check", title }, box, text);
+  return makeElement("label", { class: "check", title }, box, text);
 }
 
 /**
@@ -197,19 +203,22 @@ function setPole(page, id, wanted) {
 function placePole(page, chain) {
   const { message } = page.store.need("model");
   /** @param {string} name */
-  const at = (name) => page.views.viewports[0].jointPosition(message.joints.findIndex((joint) => joint.name === name));
-  const [first, middle, last] = [0, chain.joints.length >> 1, chain.joints.length - 1].map((i) => at(chain.joints[i]));
+  const readPosition = (name) =>
+    page.views.viewports[0].readPosition(message.joints.findIndex((joint) => joint.name === name));
+  const [first, middle, last] = [0, chain.joints.length >> 1, chain.joints.length - 1].map((i) =>
+    readPosition(chain.joints[i]),
+  );
   const along = last.map((x, i) => x - first[i]);
   const out = middle.map((x, i) => x - first[i]);
   const share = dot(out, along) / (dot(along, along) || 1);
   let side = out.map((x, i) => x - share * along[i]);
-  if (Math.hypot(...side) < 1e-3 * message.size) side = across(along, message.up); // straight: any side will do
+  if (Math.hypot(...side) < 1e-3 * message.size) side = findAcross(along, message.up); // straight: any side will do
   const length = Math.hypot(...side) || 1;
   return middle.map((x, i) => x + (POLE_AWAY * message.size * side[i]) / length);
 }
 
 /** @param {number[]} along @param {string} up */
-function across(along, up) {
+function findAcross(along, up) {
   const [x, y, z] = along;
   const [ux, uy, uz] = ["x", "y", "z"].map((axis) => (axis === up ? 1 : 0));
   const side = [uy * z - uz * y, uz * x - ux * z, ux * y - uy * x];

@@ -6,7 +6,7 @@
  */
 
 import { VIEW_COLOURS, VIEW_DASHES, VIEW_LETTERS } from "poise/widgets/colours.js";
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 import uPlot from "uplot";
 
 const SMALLEST = 1e-16; // an error of zero has no place on a logarithmic axis: it is drawn here
@@ -28,9 +28,9 @@ export class Chart {
     /** @type {(number[]|null)[]} the last curve of each view */
     this.kept = [];
     this.methods = ""; // what they were solved with
-    this.place = element("div", { class: "chart", "data-testid": "chart", role: "img" });
-    this.empty = element("p", { class: "hint" });
-    this.whole = element("div", { class: "chart-panel" }, this.empty, this.place);
+    this.place = makeElement("div", { class: "chart", "data-testid": "chart", role: "img" });
+    this.empty = makeElement("p", { class: "hint" });
+    this.whole = makeElement("div", { class: "chart-panel" }, this.empty, this.place);
     store.on("answer", () => this.draw());
     store.on("theme", () => this.rebuild());
     store.on("welcome", () => this.watch(true));
@@ -41,7 +41,7 @@ export class Chart {
 
   /** The newest curves, or why there are none. A solve that had nothing to do leaves the last curve in sight. */
   draw() {
-    const { answer, methods } = this.now();
+    const { answer, methods } = this.refreshMethods();
     if (methods !== this.methods) this.kept = [];
     this.methods = methods;
     const views = answer?.views ?? [];
@@ -55,7 +55,7 @@ export class Chart {
     this.empty.textContent =
       views.find((view) => view.note)?.note ?? "The error after each iteration appears here while a target is dragged.";
     if (!any || this.whole.clientWidth === 0) return;
-    const data = table(curves);
+    const data = makeTable(curves);
     this.place.setAttribute("aria-label", describeCurves(curves));
     if (!this.plot || this.drawn !== views.length) this.build(data, views.length);
     else this.plot.setData(data);
@@ -68,7 +68,7 @@ export class Chart {
     this.plot.setCursor({ left: this.plot.valToPos(iteration, "x"), top: -1 }, false);
   }
 
-  now() {
+  refreshMethods() {
     const state = this.store.get("state");
     const methods = JSON.stringify([state?.solvers, state?.mode, this.store.get("model")?.message.id]);
     return { answer: this.store.get("answer"), methods };
@@ -88,7 +88,7 @@ export class Chart {
     /** @type {uPlot.Options} */
     const options = {
       width: this.whole.clientWidth,
-      height: height(),
+      height: findHeight(),
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, points: { size: 5 } },
       scales: { x: { time: false, range: (_plot, low, high) => [low, Math.max(high, low + 1)] }, y: { distr: 3 } },
@@ -127,12 +127,12 @@ export class Chart {
     const width = this.whole.clientWidth;
     this.watch();
     if (!width) return;
-    if (this.plot) this.plot.setSize({ width, height: height() });
+    if (this.plot) this.plot.setSize({ width, height: findHeight() });
     else this.draw();
   }
 }
 
-function height() {
+function findHeight() {
   return innerHeight < LOW_WINDOW ? LOW : TALL;
 }
 
@@ -141,12 +141,12 @@ function height() {
  * @param {number[][]} curves
  * @returns {uPlot.AlignedData}
  */
-function table(curves) {
+function makeTable(curves) {
   const longest = Math.max(...curves.map((errors) => errors.length));
   /** @param {number[]} errors */
-  const column = (errors) =>
+  const makeColumn = (errors) =>
     Array.from({ length: longest }, (_, i) => (i < errors.length ? raiseToAxis(errors[i]) : null));
-  return [Array.from({ length: longest }, (_, i) => i), ...curves.map(column)];
+  return [Array.from({ length: longest }, (_, i) => i), ...curves.map(makeColumn)];
 }
 
 /** @param {number} error */
@@ -173,11 +173,11 @@ function roundOrNull(value) {
 
 /** @param {uPlot} _plot @param {(number|null)[]} splits */
 function formatPowers(_plot, splits) {
-  return splits.map((value) => (value === null ? null : power(value)));
+  return splits.map((value) => (value === null ? null : formatPower(value)));
 }
 
 /** @param {number} value */
-function power(value) {
+function formatPower(value) {
   const exponent = Math.round(Math.log10(value));
   return Math.abs(exponent) <= 3 ? String(Number(value.toPrecision(1))) : `1e${exponent}`;
 }
@@ -188,7 +188,7 @@ function power(value) {
  * @param {string} variable
  */
 function readColour(place, variable) {
-  const probe = element("span", { hidden: true });
+  const probe = makeElement("span", { hidden: true });
   probe.style.color = `var(${variable})`;
   place.append(probe);
   const { color } = getComputedStyle(probe);

@@ -3,8 +3,8 @@
 /** @import { Ends, Limit } from "poise/protocol/messages.ts" */
 
 import { toDegrees, toRadians } from "poise/texts/figures.js";
-import { element, setOptions } from "poise/widgets/element.js";
-import { line, makeNumberField, showNumber } from "poise/widgets/fields.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
+import { makeLine, makeNumberField, showNumber } from "poise/widgets/fields.js";
 import { Quaternion, Vector3 } from "three";
 
 const ORDERS = ["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"];
@@ -13,7 +13,7 @@ const STRAIGHT = 0.99; // this near a coordinate axis it is meant
 const FULL = 180; // [deg] a swing of half a turn forbids nothing
 
 /**
- * @typedef {{whole: HTMLElement, problem: () => string|null}} Line
+ * @typedef {{whole: HTMLElement, findProblem: () => string|null}} Line
  *
  * @typedef {{lines: Line[], show: (limit: any) => void, read: () => any}} Lines of a form
  *
@@ -21,7 +21,7 @@ const FULL = 180; // [deg] a swing of half a turn forbids nothing
  * @property {HTMLElement} whole
  * @property {(limit: any) => void} show
  * @property {() => any} read the limit as it is sent
- * @property {() => string|null} problem what is typed that is no limit
+ * @property {() => string|null} findProblem what is typed that is no limit
  *
  * @typedef {{kind: string, bone: number[], A: number[]}} Joint
  */
@@ -53,11 +53,11 @@ export function readType(limit) {
  * @param {Joint|null} parent
  * @returns {Form}
  */
-export function limitForm(type, joint, parent) {
+export function makeLimitForm(type, joint, parent) {
   const { lines, show, read } = FORMS[type](joint, parent);
-  const whole = element("div", {}, ...lines.map((each) => each.whole));
-  const problem = () => lines.map((each) => each.problem()).find((text) => text !== null) ?? null;
-  return { whole, show, read, problem };
+  const whole = makeElement("div", {}, ...lines.map((each) => each.whole));
+  const findProblem = () => lines.map((each) => each.findProblem()).find((text) => text !== null) ?? null;
+  return { whole, show, read, findProblem };
 }
 
 /** @param {Joint} joint */
@@ -101,19 +101,23 @@ function makeSwingTwistForm(joint) {
     twist.show(limit?.twist ?? [null, null]);
   };
   /** @param {Ends} of */
-  const half = ([low, high]) => [low ?? toRadians(-FULL), high ?? toRadians(FULL)];
+  const fillEnds = ([low, high]) => [low ?? toRadians(-FULL), high ?? toRadians(FULL)];
   const read = () => ({
     type: "swing_twist",
     axis: axis.read(),
     across,
-    swing: [half(first.read()), half(second.read())],
+    swing: [fillEnds(first.read()), fillEnds(second.read())],
     twist: twist.read(),
   });
   return { lines: [axis, first, second, twist], show, read };
 }
 
 function makeEulerForm() {
-  const order = element("select", { "data-testid": "limit-order", "aria-label": "Order", onchange: () => rename() });
+  const order = makeElement("select", {
+    "data-testid": "limit-order",
+    "aria-label": "Order",
+    onchange: () => rename(),
+  });
   setOptions(
     order,
     ORDERS.map((each) => ({ value: each, text: each })),
@@ -127,7 +131,7 @@ function makeEulerForm() {
     ends.forEach((each, i) => each.show(limit?.ranges[i] ?? [null, null]));
   };
   const read = () => ({ type: "euler", order: order.value, ranges: ends.map((each) => each.read()) });
-  const orderLine = { whole: line("Order", order), problem: () => null };
+  const orderLine = { whole: makeLine("Order", order), findProblem: () => null };
   return { lines: [orderLine, ...ends], show, read };
 }
 
@@ -150,9 +154,9 @@ const asItIs = { shown: (value) => value, read: (value) => value, unit: "" };
  * @param {Scale} scale
  */
 function makeEndsLine(text, testid, scale) {
-  const name = element("span", { class: "line-name" }, text);
+  const name = makeElement("span", { class: "line-name" }, text);
   /** @param {"low"|"high"} end */
-  const field = (end) =>
+  const makeField = (end) =>
     makeNumberField(
       {
         placeholder: "none",
@@ -162,23 +166,30 @@ function makeEndsLine(text, testid, scale) {
       },
       () => {},
     );
-  const fields = [field("low"), field("high")];
-  const whole = element(
+  const fields = [makeField("low"), makeField("high")];
+  const whole = makeElement(
     "div",
     { class: "line" },
     name,
-    element("span", { class: "pair" }, fields[0], "to", fields[1], element("span", { class: "unit" }, scale.unit)),
+    makeElement(
+      "span",
+      { class: "pair" },
+      fields[0],
+      "to",
+      fields[1],
+      makeElement("span", { class: "unit" }, scale.unit),
+    ),
   );
   /** @param {Ends} ends */
   const show = (ends) => ends.forEach((end, i) => showNumber(fields[i], end === null ? null : scale.shown(end), 3));
   const read = () => fields.map((each) => (each.value === "" ? null : scale.read(Number(each.value))));
-  const problem = () => {
+  const findProblem = () => {
     if (fields.some((each) => each.validity.badInput)) return `${name.textContent}: both ends are numbers, or empty`;
     const [low, high] = fields.map((each) => each.value);
     if (low === "" || high === "" || Number(low) <= Number(high)) return null;
     return `${name.textContent}: the low end, ${low} ${scale.unit}, is above the high end, ${high} ${scale.unit}`;
   };
-  return { whole, name, show, read, problem };
+  return { whole, name, show, read, findProblem };
 }
 
 /** @param {string} text @param {string} testid */
@@ -189,15 +200,15 @@ function makeVectorLine(text, testid) {
       () => {},
     ),
   );
-  const whole = element("div", { class: "vector" }, element("span", { class: "line-name" }, text), ...fields);
+  const whole = makeElement("div", { class: "vector" }, makeElement("span", { class: "line-name" }, text), ...fields);
   /** @param {number[]} values */
   const show = (values) => values.forEach((value, i) => showNumber(fields[i], value, 4));
   const read = () => fields.map((each) => Number(each.value));
-  const problem = () => {
+  const findProblem = () => {
     if (fields.some((each) => !each.validity.valid)) return `${text}: three numbers, x, y and z`;
     return fields.every((each) => Number(each.value) === 0) ? `${text}: three zeros are no direction` : null;
   };
-  return { whole, show, read, problem };
+  return { whole, show, read, findProblem };
 }
 
 /** One half-angle, two, or two pairs: all as two pairs. @param {number|number[]|number[][]} swing */
@@ -209,7 +220,7 @@ function readSwingSides(swing) {
 /** The coordinate axis that a bone is most along. @param {number[]} bone */
 function pointAlongBone(bone) {
   const sizes = bone.map(Math.abs);
-  return unit(sizes.indexOf(Math.max(...sizes)));
+  return makeUnit(sizes.indexOf(Math.max(...sizes)));
 }
 
 /**
@@ -219,7 +230,7 @@ function pointAlongBone(bone) {
  */
 function findHingeAxis({ bone, A }, parent) {
   const sizes = bone.map(Math.abs);
-  const across = unit(sizes.indexOf(Math.min(...sizes)));
+  const across = makeUnit(sizes.indexOf(Math.min(...sizes)));
   const [w, ...turn] = A.slice(3);
   const before = new Vector3(...(parent?.bone ?? [0, 0, 0])).applyQuaternion(new Quaternion(...turn, w).invert());
   const own = new Vector3(...bone);
@@ -227,10 +238,10 @@ function findHingeAxis({ bone, A }, parent) {
   if (normal.length() <= BENT * before.length() * own.length()) return across;
   const found = normal.normalize().toArray();
   const most = found.findIndex((value) => Math.abs(value) > STRAIGHT);
-  return most < 0 ? found : unit(most).map((value) => value * Math.sign(found[most]));
+  return most < 0 ? found : makeUnit(most).map((value) => value * Math.sign(found[most]));
 }
 
 /** @param {number} i */
-function unit(i) {
+function makeUnit(i) {
   return [0, 1, 2].map((k) => (k === i ? 1 : 0));
 }

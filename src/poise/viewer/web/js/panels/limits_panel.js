@@ -8,11 +8,11 @@
 
 import { isPinned } from "poise/commands/commands.js";
 import { makeBoneSlider } from "poise/panels/bone_slider.js";
-import { limitForm, readType, TYPES } from "poise/panels/limit_forms.js";
-import { short, toDegrees } from "poise/texts/figures.js";
-import { element, setOptions } from "poise/widgets/element.js";
-import { line, tick } from "poise/widgets/fields.js";
-import { icon } from "poise/widgets/icons.js";
+import { makeLimitForm, readType, TYPES } from "poise/panels/limit_forms.js";
+import { shorten, toDegrees } from "poise/texts/figures.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
+import { makeLine, tick } from "poise/widgets/fields.js";
+import { makeIcon } from "poise/widgets/icons.js";
 
 const ANSWERED = 3000; // [ms] an error this soon after Apply is about it
 
@@ -28,49 +28,49 @@ export class LimitsPanel {
     this.form = null;
     this.appliedAt = -Infinity;
     this.people = tick({ "data-testid": "anatomical" }, (on) => page.send({ do: "anatomical", on }));
-    this.peopleLine = line("Anatomical limits", this.people);
-    this.none = element("p", { class: "hint" }, "Click a bone, here or in the view.");
-    this.name = element("span", { class: "bone-name" });
-    this.kind = element("span", { class: "unit" });
-    this.pin = element(
+    this.peopleLine = makeLine("Anatomical limits", this.people);
+    this.none = makeElement("p", { class: "hint" }, "Click a bone, here or in the view.");
+    this.name = makeElement("span", { class: "bone-name" });
+    this.kind = makeElement("span", { class: "unit" });
+    this.pin = makeElement(
       "button",
       { type: "button", "data-testid": "pin", title: "Pin this joint where it is (P)", onclick: () => commands.pin() },
-      icon("pin"),
+      makeIcon("pin"),
       "Pin",
     );
-    this.value = element("p", { class: "bone-value", "data-testid": "bone-value" });
-    this.type = element("select", {
+    this.value = makeElement("p", { class: "bone-value", "data-testid": "bone-value" });
+    this.type = makeElement("select", {
       "data-testid": "limit-type",
       "aria-label": "Limit",
       onchange: () => this.showForm(this.type.value, null),
     });
-    this.place = element("div", { class: "limit-form" });
-    this.apply = element("button", { type: "submit", class: "primary", "data-testid": "limit-apply" }, "Apply");
-    this.remove = element(
+    this.place = makeElement("div", { class: "limit-form" });
+    this.apply = makeElement("button", { type: "submit", class: "primary", "data-testid": "limit-apply" }, "Apply");
+    this.remove = makeElement(
       "button",
       { type: "button", "data-testid": "limit-remove", onclick: () => this.send(null) },
       "Remove",
     );
-    this.error = element("p", { class: "problem", role: "alert", "data-testid": "limit-error", hidden: true });
-    this.unlimited = element("p", { class: "hint" }, "A joint of this kind has no limit.");
-    this.limit = element(
+    this.error = makeElement("p", { class: "problem", role: "alert", "data-testid": "limit-error", hidden: true });
+    this.unlimited = makeElement("p", { class: "hint" }, "A joint of this kind has no limit.");
+    this.limit = makeElement(
       "form",
       { novalidate: true, onsubmit: (event) => this.submit(event) },
-      line("Limit", this.type),
+      makeLine("Limit", this.type),
       this.place,
-      element("div", { class: "buttons" }, this.apply, this.remove),
+      makeElement("div", { class: "buttons" }, this.apply, this.remove),
       this.error,
     );
-    this.body = element(
+    this.body = makeElement(
       "div",
       { hidden: true },
-      element("div", { class: "bone-top" }, this.name, this.kind, this.pin),
+      makeElement("div", { class: "bone-top" }, this.name, this.kind, this.pin),
       this.value,
       makeBoneSlider(page),
       this.unlimited,
       this.limit,
     );
-    this.whole = element("div", { class: "bone" }, this.peopleLine, this.none, this.body);
+    this.whole = makeElement("div", { class: "bone" }, this.peopleLine, this.none, this.body);
     page.store.on("state", (state) => this.showPeople(state.anatomical));
     page.store.on(["selected", "state", "model"], () => this.show());
     page.store.on("answer", (answer) => this.showValue(answer));
@@ -123,7 +123,7 @@ export class LimitsPanel {
   showForm(type, limit) {
     const { joint } = this;
     const { joints } = this.page.store.need("model").message;
-    this.form = type === "none" || !joint ? null : limitForm(type, joint, joints[joint.parent] ?? null);
+    this.form = type === "none" || !joint ? null : makeLimitForm(type, joint, joints[joint.parent] ?? null);
     this.form?.show(limit);
     this.place.replaceChildren(...(this.form ? [this.form.whole] : []));
     this.apply.disabled = !this.form && this.remove.disabled;
@@ -146,7 +146,7 @@ export class LimitsPanel {
   /** @param {Event} event */
   submit(event) {
     event.preventDefault();
-    const problem = this.form?.problem() ?? null;
+    const problem = this.form?.findProblem() ?? null;
     if (problem === null) this.send(this.form?.read() ?? null);
     else this.complain(problem);
   }
@@ -173,7 +173,7 @@ export class LimitsPanel {
 /** What a joint stands at, in degrees or file units. @param {Joint} joint @param {{values: number[]}} of */
 function describePlace(joint, { values }) {
   if (joint.kind === "hinge") return `at ${toDegrees(values[0]).toFixed(1)}°`;
-  if (joint.kind === "slide") return `at ${short(values[0], 4)}`;
+  if (joint.kind === "slide") return `at ${shorten(values[0], 4)}`;
   if (joint.kind === "fixed") return "";
   const w = Math.min(1, Math.abs(values[joint.kind === "free" ? 3 : 0]));
   return `turned ${toDegrees(2 * Math.acos(w)).toFixed(1)}° from rest`;

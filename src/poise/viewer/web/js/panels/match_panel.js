@@ -5,19 +5,19 @@
  * @import { MatchRow, Retargeting } from "poise/protocol/messages.ts"
  */
 
-import { element, setOptions } from "poise/widgets/element.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
 
 const NONE = "-";
 const MOST_TURN = 360; // [degrees]
 
 /** @param {Page} page @returns {HTMLElement} */
 export function makeMatchPanel(page) {
-  const body = element("tbody");
-  const head = ["role", "from", "to", "turn", "skip"].map((title) => element("th", { scope: "col" }, title));
-  const table = element(
+  const body = makeElement("tbody");
+  const head = ["role", "from", "to", "turn", "skip"].map((title) => makeElement("th", { scope: "col" }, title));
+  const table = makeElement(
     "table",
     { class: "race-table match-table", "data-testid": "match-table" },
-    element("thead", {}, element("tr", {}, ...head)),
+    makeElement("thead", {}, makeElement("tr", {}, ...head)),
     body,
   );
   let drawn = "";
@@ -26,21 +26,21 @@ export function makeMatchPanel(page) {
     const now = JSON.stringify(retargeting.rows);
     if (now === drawn) return;
     drawn = now;
-    body.replaceChildren(...retargeting.rows.map((row) => line(page, row, retargeting)));
+    body.replaceChildren(...retargeting.rows.map((row) => makeRow(page, row, retargeting)));
   });
   const scroll = { class: "race-scroll", tabindex: 0, role: "region", "aria-label": "Match of joints" };
-  return element(
+  return makeElement(
     "div",
     {},
-    element("p", { class: "hint" }, "Change a row: the clip is retargeted anew. turn: degrees about the bone."),
-    element("div", scroll, table),
+    makeElement("p", { class: "hint" }, "Change a row: the clip is retargeted anew. turn: degrees about the bone."),
+    makeElement("div", scroll, table),
   );
 }
 
 /** @param {Page} page @param {MatchRow} row @param {Retargeting} retargeting */
-function line(page, row, { sources, targets }) {
+function makeRow(page, row, { sources, targets }) {
   const { role } = row;
-  const turn = element("input", {
+  const turn = makeElement("input", {
     type: "number",
     value: String(row.turn),
     min: -MOST_TURN,
@@ -48,34 +48,34 @@ function line(page, row, { sources, targets }) {
     "aria-label": `turn of ${role}`,
     onchange: () => page.send({ do: "match", role, turn: Number(turn.value) }),
   });
-  const skip = element("input", {
+  const skip = makeElement("input", {
     type: "checkbox",
     checked: row.skip,
     "aria-label": `skip ${role}`,
     onchange: () => page.send({ do: "match", role, skip: skip.checked }),
   });
-  return element(
+  return makeElement(
     "tr",
     { title: row.note, "data-role": role },
-    element("th", { scope: "row" }, role),
-    element(
+    makeElement("th", { scope: "row" }, role),
+    makeElement(
       "td",
       {},
-      choice(`from of ${role}`, sources, row.from, (from) => page.send({ do: "match", role, from })),
+      makeChoice(`from of ${role}`, sources, row.from, (from) => page.send({ do: "match", role, from })),
     ),
-    element(
+    makeElement(
       "td",
       {},
-      choice(`to of ${role}`, targets, row.to, (to) => page.send({ do: "match", role, to })),
+      makeChoice(`to of ${role}`, targets, row.to, (to) => page.send({ do: "match", role, to })),
     ),
-    element("td", {}, turn),
-    element("td", {}, skip),
+    makeElement("td", {}, turn),
+    makeElement("td", {}, skip),
   );
 }
 
 /** @param {string} label @param {string[]} names @param {string} chosen @param {(name: string) => void} choose */
-function choice(label, names, chosen, choose) {
-  const list = element("select", {
+function makeChoice(label, names, chosen, choose) {
+  const list = makeElement("select", {
     "aria-label": label,
     onchange: () => choose(list.value === NONE ? "" : list.value),
   });

@@ -6,9 +6,9 @@
  */
 
 import { makeShortener } from "poise/texts/names.js";
-import { element, setOptions } from "poise/widgets/element.js";
-import { line } from "poise/widgets/fields.js";
-import { icon } from "poise/widgets/icons.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
+import { makeLine } from "poise/widgets/fields.js";
+import { makeIcon } from "poise/widgets/icons.js";
 
 /** What a chain can want. */
 export const KINDS = [
@@ -29,9 +29,9 @@ export function makeNewChain(page) {
   const { store, send } = page;
   const root = makeJointSelect("chain-root", "Root");
   const tip = makeJointSelect("chain-tip", "Tip");
-  const kind = element("select", { "data-testid": "chain-kind", "aria-label": "Kind" });
+  const kind = makeElement("select", { "data-testid": "chain-kind", "aria-label": "Kind" });
   setOptions(kind, KINDS);
-  const add = element(
+  const add = makeElement(
     "button",
     {
       type: "button",
@@ -39,7 +39,7 @@ export function makeNewChain(page) {
       title: "Add a chain from root to tip",
       onclick: () => send({ do: "chain_add", root: root.value || null, tip: tip.value, kind: kind.value }),
     },
-    icon("add"),
+    makeIcon("add"),
     "Add",
   );
   const enable = () => (add.disabled = !tip.value);
@@ -52,30 +52,30 @@ export function makeNewChain(page) {
     setOptions(tip, [{ value: "", text: "choose ..." }, ...joints]);
     enable();
   });
-  const hint = element("p", { class: "hint picking", hidden: true, role: "status" });
+  const hint = makeElement("p", { class: "hint picking", hidden: true, role: "status" });
   store.on("picking", (picking) => {
     hint.hidden = !picking;
     if (picking) hint.textContent = `Click the ${picking.what} of the new chain. Esc stops.`;
   });
-  return element(
+  return makeElement(
     "details",
     { class: "new-chain" },
-    element("summary", { "data-testid": "new-chain" }, "New chain"),
-    line("Root", addPick(store, root, "root"), "The first joint that may move"),
-    line("Tip", addPick(store, tip, "tip"), "The joint that shall reach"),
+    makeElement("summary", { "data-testid": "new-chain" }, "New chain"),
+    makeLine("Root", addPick(store, root, "root"), "The first joint that may move"),
+    makeLine("Tip", addPick(store, tip, "tip"), "The joint that shall reach"),
     hint,
-    element(
+    makeElement(
       "div",
       { class: "line" },
-      element("span", { class: "line-name" }, "Wants"),
-      element("span", { class: "pair" }, kind, add),
+      makeElement("span", { class: "line-name" }, "Wants"),
+      makeElement("span", { class: "pair" }, kind, add),
     ),
   );
 }
 
 /** @param {string} testid @param {string} label */
 function makeJointSelect(testid, label) {
-  return element("select", { "data-testid": testid, "aria-label": label });
+  return makeElement("select", { "data-testid": testid, "aria-label": label });
 }
 
 /**
@@ -95,7 +95,7 @@ function addPick(store, select, what) {
     event.preventDefault(); // the label around it would open the list
     store.set("picking", store.get("picking")?.what === what ? null : { what, take });
   };
-  const pick = element(
+  const pick = makeElement(
     "button",
     {
       type: "button",
@@ -105,8 +105,8 @@ function addPick(store, select, what) {
       "data-testid": `chain-${what}-pick`,
       onclick: toggle,
     },
-    icon("pick"),
+    makeIcon("pick"),
   );
   store.on("picking", (picking) => pick.setAttribute("aria-pressed", String(picking?.what === what)));
-  return element("span", { class: "pair" }, select, pick);
+  return makeElement("span", { class: "pair" }, select, pick);
 }

@@ -8,8 +8,8 @@
 import { Tree } from "poise/panels/tree.js";
 import { makeShortener } from "poise/texts/names.js";
 import { chooseChainColour } from "poise/widgets/colours.js";
-import { element, find } from "poise/widgets/element.js";
-import { icon } from "poise/widgets/icons.js";
+import { find, makeElement } from "poise/widgets/element.js";
+import { makeIcon } from "poise/widgets/icons.js";
 
 const INDENT = 11; // [px] a level
 const KINDS = { ball: "ball joint", hinge: "hinge", slide: "slide", free: "free joint", fixed: "fixed" };
@@ -34,7 +34,7 @@ export class Outliner {
     this.parents = new Int32Array();
     this.marked = ""; // what the marks were drawn from
     this.height = 0; // [px] of the list, as it was laid out last
-    this.search = element("input", {
+    this.search = makeElement("input", {
       type: "search",
       class: "search",
       placeholder: "Search joints ( / )",
@@ -42,14 +42,14 @@ export class Outliner {
       "data-testid": "outliner-search",
       oninput: () => this.refresh(),
     });
-    this.helpers = element("input", {
+    this.helpers = makeElement("input", {
       type: "checkbox",
       "data-testid": "outliner-helpers",
       onchange: () => this.refresh(),
     });
     const title = "Also nodes that are no bones: meshes, armatures, helpers";
-    this.all = element("label", { class: "check", title }, this.helpers, "all");
-    this.list = element("div", {
+    this.all = makeElement("label", { class: "check", title }, this.helpers, "all");
+    this.list = makeElement("div", {
       class: "tree",
       role: "tree",
       tabindex: 0,
@@ -58,11 +58,11 @@ export class Outliner {
       onclick: (event) => this.click(event),
       onkeydown: (event) => this.walk(event),
     });
-    this.none = element("p", { class: "hint", hidden: true }, "No joint has this in its name.");
-    this.whole = element(
+    this.none = makeElement("p", { class: "hint", hidden: true }, "No joint has this in its name.");
+    this.whole = makeElement(
       "div",
       { class: "outliner" },
-      element("div", { class: "outliner-top" }, this.search, this.all),
+      makeElement("div", { class: "outliner-top" }, this.search, this.all),
       this.none,
       this.list,
     );
@@ -79,7 +79,7 @@ export class Outliner {
     this.search.value = "";
     this.all.hidden = model.joints.every((joint) => joint.shown);
     const short = makeShortener(model.joints);
-    this.rows = model.joints.map((joint, i) => row(joint, i, short(joint.name)));
+    this.rows = model.joints.map((joint, i) => makeRow(joint, i, short(joint.name)));
     this.list.replaceChildren(...this.tree.order.map((i) => this.rows[i]));
     this.marked = "";
     this.refresh();
@@ -91,7 +91,7 @@ export class Outliner {
   refresh() {
     if (!this.tree) return;
     const query = this.search.value.trim();
-    const { depths, parents, leaf } = this.tree.rows({ query, folded: this.folded, helpers: this.helpers.checked });
+    const { depths, parents, leaf } = this.tree.listRows({ query, folded: this.folded, helpers: this.helpers.checked });
     this.depths = depths;
     this.parents = parents;
     this.rows.forEach((line, i) => {
@@ -111,7 +111,7 @@ export class Outliner {
     const before = this.list.querySelector(".selected");
     before?.classList.remove("selected");
     before?.setAttribute("aria-selected", "false");
-    const i = this.index(name);
+    const i = this.findIndex(name);
     if (i < 0) {
       this.list.removeAttribute("aria-activedescendant");
       return;
@@ -133,7 +133,7 @@ export class Outliner {
   }
 
   /** @param {string|null} name */
-  index(name) {
+  findIndex(name) {
     return name === null ? -1 : (this.tree?.joints.findIndex((joint) => joint.name === name) ?? -1);
   }
 
@@ -168,7 +168,7 @@ export class Outliner {
     const seen = this.tree?.order.filter((i) => this.depths[i] >= 0) ?? [];
     if (!seen.length) return;
     const { joints } = /** @type {Tree} */ (this.tree);
-    const now = this.index(this.store.get("selected"));
+    const now = this.findIndex(this.store.get("selected"));
     const at = seen.indexOf(now);
     /** @param {number} i */
     const go = (i) => this.commands.select(joints[i].name);
@@ -227,8 +227,8 @@ export class Outliner {
 }
 
 /** @param {Joint} joint @param {number} i @param {string} short */
-function row(joint, i, short) {
-  return element(
+function makeRow(joint, i, short) {
+  return makeElement(
     "div",
     {
       class: `joint${joint.shown ? "" : " helper"}`,
@@ -238,12 +238,12 @@ function row(joint, i, short) {
       "data-joint": joint.name,
       "data-testid": `joint-${joint.name}`,
     },
-    element("span", { class: "fold" }, icon("down")),
-    element("span", { class: "kind", title: KINDS[joint.kind] }, icon(joint.kind)),
-    element("span", { class: "joint-name", title: joint.name }, short),
-    element("span", { class: "chain-dot", hidden: true, title: "in a chain" }),
-    element("span", { class: "limit-mark" }),
-    element("span", { class: "pin-mark", title: "pinned" }, icon("pin")),
-    joint.role ? element("span", { class: "role", title: "humanoid role" }, joint.role) : null,
+    makeElement("span", { class: "fold" }, makeIcon("down")),
+    makeElement("span", { class: "kind", title: KINDS[joint.kind] }, makeIcon(joint.kind)),
+    makeElement("span", { class: "joint-name", title: joint.name }, short),
+    makeElement("span", { class: "chain-dot", hidden: true, title: "in a chain" }),
+    makeElement("span", { class: "limit-mark" }),
+    makeElement("span", { class: "pin-mark", title: "pinned" }, makeIcon("pin")),
+    joint.role ? makeElement("span", { class: "role", title: "humanoid role" }, joint.role) : null,
   );
 }

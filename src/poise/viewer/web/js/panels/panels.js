@@ -2,7 +2,7 @@
 
 /** @import { Page } from "poise/commands/commands.js" */
 
-import { hint } from "poise/notices/hint.js";
+import { makeHint } from "poise/notices/hint.js";
 import { makeChainsPanel } from "poise/panels/chains.js";
 import { Chart } from "poise/panels/chart.js";
 import { LimitsPanel } from "poise/panels/limits_panel.js";
@@ -10,12 +10,12 @@ import { makeMatchPanel } from "poise/panels/match_panel.js";
 import { Outliner } from "poise/panels/outliner.js";
 import { makeRacePanel } from "poise/panels/race_panel.js";
 import { makeScriptPanel } from "poise/panels/script_panel.js";
-import { closeDrawersBeside, edges, keepSidesClosed } from "poise/panels/sides.js";
+import { closeDrawersBeside, keepSidesClosed, makeEdges } from "poise/panels/sides.js";
 import { makeSolverPanel } from "poise/panels/solver_panel.js";
 import { makeTargetPanel } from "poise/panels/target_panel.js";
 import { fillToolbar } from "poise/panels/toolbar.js";
 import { fillTimeline } from "poise/timeline/timeline.js";
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 
 const WIDE = "(min-width: 760px)"; // as in the style sheet
 
@@ -27,15 +27,15 @@ export function fillPanels(page, at) {
   const { store, commands } = page;
   fillToolbar(at("toolbar"), page, commands);
   at("left").append(
-    panel("Outliner", "outliner", new Outliner(store, commands).whole),
-    panel("Chains", "chains", makeChainsPanel(page)),
-    panel("Bone and limits", "limits", new LimitsPanel(page, commands).whole),
+    makePanel("Outliner", "outliner", new Outliner(store, commands).whole),
+    makePanel("Chains", "chains", makeChainsPanel(page)),
+    makePanel("Bone and limits", "limits", new LimitsPanel(page, commands).whole),
   );
-  const script = panel("Script", "script", makeScriptPanel(page));
+  const script = makePanel("Script", "script", makeScriptPanel(page));
   store.on("state", ({ controls }) => (script.hidden = !controls.length));
-  const match = panel("Match", "match", makeMatchPanel(page));
+  const match = makePanel("Match", "match", makeMatchPanel(page));
   store.on("state", ({ retargeting }) => (match.hidden = !retargeting));
-  const race = panel("Race", "race", makeRacePanel(store));
+  const race = makePanel("Race", "race", makeRacePanel(store));
   race.hidden = true;
   store.on("state", ({ run, driven }) => {
     const races = run === "race" && !driven;
@@ -45,24 +45,24 @@ export function fillPanels(page, at) {
   });
   at("right").append(
     script,
-    panel("Solver", "solver", makeSolverPanel(page, commands)),
+    makePanel("Solver", "solver", makeSolverPanel(page, commands)),
     race,
     match,
-    panel("Effector and target", "target", makeTargetPanel(page)),
-    panel("Convergence", "convergence", new Chart(store, page.send).whole),
+    makePanel("Effector and target", "target", makeTargetPanel(page)),
+    makePanel("Convergence", "convergence", new Chart(store, page.send).whole),
   );
   fillTimeline(at("timeline"), page, commands);
-  document.body.append(...edges(store), hint(store));
+  document.body.append(...makeEdges(store), makeHint(store));
   closeDrawersBeside();
   keepSidesClosed(store);
 }
 
 /** A panel that its title folds. @param {string} title @param {string} name @param {HTMLElement} body */
-function panel(title, name, body) {
-  return element(
+function makePanel(title, name, body) {
+  return makeElement(
     "details",
     { class: `panel panel-${name}`, open: true, "data-testid": `panel-${name}` },
-    element("summary", {}, title),
-    element("div", { class: "panel-body" }, body),
+    makeElement("summary", {}, title),
+    makeElement("div", { class: "panel-body" }, body),
   );
 }

@@ -9,16 +9,16 @@
  */
 
 import { VIEW_LETTERS } from "poise/widgets/colours.js";
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 
 /**
  * @param {Store} store
  * @returns {HTMLElement}
  */
 export function makeRacePanel(store) {
-  const words = element("p", { class: "hint" });
-  const table = element("table", { class: "race-table", "data-testid": "race-table" });
-  const scroll = element(
+  const words = makeElement("p", { class: "hint" });
+  const table = makeElement("table", { class: "race-table", "data-testid": "race-table" });
+  const scroll = makeElement(
     "div",
     { class: "race-scroll", tabindex: 0, role: "region", "aria-label": "Figures of the race" },
     table,
@@ -34,11 +34,11 @@ export function makeRacePanel(store) {
     words.textContent =
       race.reason ?? "Of the newest 120 targets, each solved from the answer before, as `poise compare` measures.";
     table.replaceChildren(
-      head(race.rows, methods),
-      element("tbody", {}, ...race.columns.map((column, i) => line(column, i, race.rows))),
+      makeHead(race.rows, methods),
+      makeElement("tbody", {}, ...race.columns.map((column, i) => makeLine(column, i, race.rows))),
     );
   });
-  return element("div", {}, scroll, words);
+  return makeElement("div", {}, scroll, words);
 }
 
 /**
@@ -46,19 +46,19 @@ export function makeRacePanel(store) {
  * @param {RaceRow[]} rows
  * @param {string[]} methods
  */
-function head(rows, methods) {
+function makeHead(rows, methods) {
   const cells = rows.map(({ refused }, view) => {
     const letter = VIEW_LETTERS[view];
     const name = methods[view] ?? "";
-    const sign = element("b", { class: `letter letter-${letter.toLowerCase()}`, "aria-hidden": "true" }, letter);
-    const spoken = element("span", { class: "unseen" }, `${letter} ${name}`);
-    return element("th", { scope: "col", title: refused ?? name }, sign, spoken);
+    const sign = makeElement("b", { class: `letter letter-${letter.toLowerCase()}`, "aria-hidden": "true" }, letter);
+    const spoken = makeElement("span", { class: "unseen" }, `${letter} ${name}`);
+    return makeElement("th", { scope: "col", title: refused ?? name }, sign, spoken);
   });
-  return element("thead", {}, element("tr", {}, element("td", {}), ...cells));
+  return makeElement("thead", {}, makeElement("tr", {}, makeElement("td", {}), ...cells));
 }
 
 /** @param {{title: string, text: string}} column @param {number} i @param {RaceRow[]} rows */
-function line({ title, text }, i, rows) {
-  const cells = rows.map(({ values }) => element("td", {}, values[i]));
-  return element("tr", {}, element("th", { scope: "row", title: text }, title), ...cells);
+function makeLine({ title, text }, i, rows) {
+  const cells = rows.map(({ values }) => makeElement("td", {}, values[i]));
+  return makeElement("tr", {}, makeElement("th", { scope: "row", title: text }, title), ...cells);
 }

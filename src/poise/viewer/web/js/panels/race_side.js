@@ -9,8 +9,8 @@
 import { Chart } from "poise/panels/chart.js";
 import { makeRacePanel } from "poise/panels/race_panel.js";
 import { VIEW_LETTERS } from "poise/widgets/colours.js";
-import { element, setOptions } from "poise/widgets/element.js";
-import { line, tick } from "poise/widgets/fields.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
+import { makeLine, tick } from "poise/widgets/fields.js";
 
 const [FEWEST, MOST] = [2, 6]; // methods of a race
 
@@ -22,7 +22,7 @@ export class RaceSide {
    */
   constructor(store, races, commands) {
     this.commands = commands;
-    this.chain = element("select", {
+    this.chain = makeElement("select", {
       "data-testid": "race-chain",
       onchange: () => commands.choose(this.chain.value),
     });
@@ -30,11 +30,11 @@ export class RaceSide {
       this.chain,
       races.chains.map(({ chain }) => ({ value: chain.id, text: chain.id })),
     );
-    const chains = line("Chain", this.chain);
+    const chains = makeLine("Chain", this.chain);
     chains.hidden = races.chains.length < 2;
-    this.methods = element("div", { class: "checks", role: "group", "aria-label": "Methods that race" });
+    this.methods = makeElement("div", { class: "checks", role: "group", "aria-label": "Methods that race" });
     this.chart = new Chart(store, () => false);
-    this.whole = element(
+    this.whole = makeElement(
       "aside",
       { class: "race-side", "aria-label": "Race", "data-testid": "race-side" },
       ...[chains, this.methods, this.chart.whole, makeRacePanel(store)],
@@ -52,7 +52,7 @@ export class RaceSide {
       const isFull = place < 0 ? race.raced.length >= MOST : race.raced.length <= FEWEST;
       box.disabled = refusal !== undefined || isFull;
       const letter = place >= 0 ? `${VIEW_LETTERS[place]}: ` : "";
-      return { box, whole: element("label", { class: "check", title: refusal ?? "" }, box, `${letter}${text}`) };
+      return { box, whole: makeElement("label", { class: "check", title: refusal ?? "" }, box, `${letter}${text}`) };
     });
     this.methods.replaceChildren(...boxes.map(({ whole }) => whole));
   }

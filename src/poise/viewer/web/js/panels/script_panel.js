@@ -11,9 +11,9 @@
  * @typedef {(value: number|string|null, phase?: Phase) => void} Use
  */
 
-import { short } from "poise/texts/figures.js";
-import { element } from "poise/widgets/element.js";
-import { line } from "poise/widgets/fields.js";
+import { shorten } from "poise/texts/figures.js";
+import { makeElement } from "poise/widgets/element.js";
+import { makeLine } from "poise/widgets/fields.js";
 
 /**
  * @param {Page} page
@@ -21,7 +21,7 @@ import { line } from "poise/widgets/fields.js";
  */
 export function makeScriptPanel(page) {
   const { store } = page;
-  const whole = element("div", { class: "script" });
+  const whole = makeElement("div", { class: "script" });
   /** @type {Made[]} */
   let made = [];
   store.on("state", ({ controls }) => {
@@ -51,9 +51,9 @@ function makeControl({ send }, control, key) {
 function makeSlider({ name, low, high }, use) {
   /** @type {Phase} */
   let phase = "start";
-  const value = element("output", { class: "unit" });
-  const tell = () => (value.textContent = short(Number(field.value), 4));
-  const field = element("input", {
+  const value = makeElement("output", { class: "unit" });
+  const tell = () => (value.textContent = shorten(Number(field.value), 4));
+  const field = makeElement("input", {
     type: "range",
     min: low,
     max: high,
@@ -73,18 +73,18 @@ function makeSlider({ name, low, high }, use) {
     if (phase === "start") field.value = String(told); // a hand that moves it knows better
     tell();
   };
-  return { field, whole: line(name, element("span", { class: "pair" }, field, value)), show };
+  return { field, whole: makeLine(name, makeElement("span", { class: "pair" }, field, value)), show };
 }
 
 /** @param {Control} control @param {Use} use */
 function makeButton({ name }, use) {
-  const field = element("button", { type: "button", onclick: () => use(null) }, name);
+  const field = makeElement("button", { type: "button", onclick: () => use(null) }, name);
   return { field, whole: field, show: () => {} };
 }
 
 /** @param {Control} control @param {Use} use */
 function makeText({ name }, use) {
-  const field = element("input", { type: "text", maxlength: 400, autocomplete: "off" });
+  const field = makeElement("input", { type: "text", maxlength: 400, autocomplete: "off" });
   field.addEventListener("change", () => use(field.value));
   field.addEventListener("keydown", (event) => event.key === "Enter" && field.blur());
   /** @param {any} told */
@@ -92,5 +92,5 @@ function makeText({ name }, use) {
     if (document.activeElement !== field) field.value = told;
     field.title = told;
   };
-  return { field, whole: line(name, field), show };
+  return { field, whole: makeLine(name, field), show };
 }

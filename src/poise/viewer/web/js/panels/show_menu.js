@@ -5,8 +5,8 @@
  * @import { Show } from "poise/state/topics.ts"
  */
 
-import { element } from "poise/widgets/element.js";
-import { menu } from "poise/widgets/menu.js";
+import { makeElement } from "poise/widgets/element.js";
+import { makeMenu } from "poise/widgets/menu.js";
 
 /** @type {[keyof Show, string][]} */
 const THINGS = [
@@ -31,9 +31,9 @@ const THINGS = [
  */
 export function makeShowMenu(store, commands, leave = []) {
   const things = THINGS.filter(([what]) => !leave.includes(what));
-  const boxes = things.map(([what, text]) => box(store, commands, what, text));
-  const list = element("div", { class: "checks", "aria-label": "Show" }, ...boxes, opacity(store, commands));
-  return menu({ text: "Show", title: "What is drawn", testid: "show-menu", drawing: "eye" }, list);
+  const boxes = things.map(([what, text]) => makeBox(store, commands, what, text));
+  const list = makeElement("div", { class: "checks", "aria-label": "Show" }, ...boxes, makeOpacity(store, commands));
+  return makeMenu({ text: "Show", title: "What is drawn", testid: "show-menu", drawing: "eye" }, list);
 }
 
 /**
@@ -42,19 +42,19 @@ export function makeShowMenu(store, commands, leave = []) {
  * @param {keyof Show} what
  * @param {string} text
  */
-function box(store, commands, what, text) {
-  const input = element("input", {
+function makeBox(store, commands, what, text) {
+  const input = makeElement("input", {
     type: "checkbox",
     "data-testid": `show-${what}`,
     onchange: () => commands.show(what, input.checked),
   });
   store.on("show", (show) => (input.checked = Boolean(show[what])));
-  return element("label", { class: "check" }, input, text);
+  return makeElement("label", { class: "check" }, input, text);
 }
 
 /** @param {Store} store @param {{show: (what: keyof Show, value: any) => void}} commands */
-function opacity(store, commands) {
-  const slider = element("input", {
+function makeOpacity(store, commands) {
+  const slider = makeElement("input", {
     type: "range",
     min: 0.05,
     max: 1,
@@ -66,5 +66,5 @@ function opacity(store, commands) {
     slider.value = String(show.skinOpacity);
     slider.disabled = !show.skin;
   });
-  return element("label", { class: "check slider" }, "Skin opacity", slider);
+  return makeElement("label", { class: "check slider" }, "Skin opacity", slider);
 }

@@ -2,7 +2,7 @@
 
 /** @import { Store } from "poise/state/store.js" */
 
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 import { makeToolButton } from "poise/widgets/tool_button.js";
 
 const LEAST = 180; // [px]
@@ -20,7 +20,7 @@ const SIDES = ["left", "right"];
  * @param {string} what is in it
  * @returns {HTMLButtonElement}
  */
-export function drawer(store, side, what) {
+export function makeDrawer(store, side, what) {
   const button = makeToolButton(`panel-${side}`, side, `${what}: show or hide`, () => toggle(store, side));
   button.classList.add("drawer-button");
   button.setAttribute("aria-controls", side);
@@ -83,18 +83,18 @@ export function closeDrawersBeside() {
  * @param {Store} store
  * @returns {HTMLElement[]}
  */
-export function edges(store) {
+export function makeEdges(store) {
   store.on("sides", (widths) => {
     for (const side of SIDES) {
       if (widths[side]) document.body.style.setProperty(`--${side}`, `${widths[side]}px`);
       else document.body.style.removeProperty(`--${side}`);
     }
   });
-  return SIDES.map((side) => edge(store, side));
+  return SIDES.map((side) => makeEdge(store, side));
 }
 
 /** @param {Store} store @param {"left"|"right"} side */
-function edge(store, side) {
+function makeEdge(store, side) {
   const panel = /** @type {HTMLElement} */ (document.getElementById(side));
   /** @param {number} width */
   const set = (width) => {
@@ -107,7 +107,7 @@ function edge(store, side) {
   };
   new ResizeObserver(tell).observe(panel);
   /** @param {number} x */
-  const fromEdge = (x) => (side === "left" ? x : innerWidth - x);
+  const measureFromEdge = (x) => (side === "left" ? x : innerWidth - x);
   /** @param {KeyboardEvent} event */
   const walk = (event) => {
     const step = event.key === "ArrowLeft" ? -STEP : event.key === "ArrowRight" ? STEP : 0;
@@ -116,7 +116,7 @@ function edge(store, side) {
     set(panel.offsetWidth + (side === "left" ? step : -step));
   };
   /** @type {HTMLElement} */
-  const bar = element("div", {
+  const bar = makeElement("div", {
     class: `edge edge-${side}`,
     role: "separator",
     tabindex: 0,
@@ -129,7 +129,7 @@ function edge(store, side) {
     "aria-label": `Width of the ${side} side`,
     "data-testid": `edge-${side}`,
     onpointerdown: ({ pointerId }) => bar.setPointerCapture(pointerId),
-    onpointermove: (event) => bar.hasPointerCapture(event.pointerId) && set(fromEdge(event.clientX)),
+    onpointermove: (event) => bar.hasPointerCapture(event.pointerId) && set(measureFromEdge(event.clientX)),
     ondblclick: () => store.set("sides", { ...store.get("sides"), [side]: null }),
     onkeydown: walk,
   });

@@ -1,9 +1,13 @@
 /** What a page that solves says and asks. The answer in a line, method and limits, and the curve of errors. */
 
-/** @import { Store } from "poise/state/store.js" */
+/**
+ * @import { Model } from "poise/protocol/messages.ts"
+ * @import { Store } from "poise/state/store.js"
+ */
 
 import { Chart } from "poise/panels/chart.js";
-import { element, setOptions } from "poise/widgets/element.js";
+import { formatDistance } from "poise/texts/figures.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
 
 const LOW_ITERATIONS = 1;
 
@@ -16,7 +20,9 @@ const LOW_ITERATIONS = 1;
  * @property {boolean} [restPull]
  * @property {string} [note]
  * @property {string} hint what to try
+ * @property {(tip: string) => import("poise/engine/race.js").Begun|null} findRace where a race for a tip begins
  * @property {(frame: number) => void} adoptFrame start at a frame of the clip
+ * @property {(frame: number) => Float64Array|null} readFrame the pose of a frame of the clip
  */
 
 export class SolvePanel {
@@ -26,32 +32,32 @@ export class SolvePanel {
    *   reset: () => void}} commands
    */
   constructor(store, commands) {
-    this.outcome = element("output", { class: "solve-outcome", role: "status", "data-testid": "outcome" });
-    this.method = choice("Method", "method", (value) => commands.setMethod(value));
-    this.mode = choice("Limits", "limits", (value) => commands.setMode(value));
+    this.outcome = makeElement("output", { class: "solve-outcome", role: "status", "data-testid": "outcome" });
+    this.method = makeChoice("Method", "method", (value) => commands.setMethod(value));
+    this.mode = makeChoice("Limits", "limits", (value) => commands.setMode(value));
     /** @type {HTMLInputElement} */
-    this.rest = element("input", {
+    this.rest = makeElement("input", {
       type: "checkbox",
       checked: true,
       "data-testid": "rest-pull",
       onchange: () => commands.setRest(this.rest.checked),
     });
-    this.restLine = element("label", { class: "check" }, this.rest, "Prefer the start pose");
+    this.restLine = makeElement("label", { class: "check" }, this.rest, "Prefer the start pose");
     this.chart = new Chart(store, () => false); // curves cost nothing here: there is nobody to tell
     this.hint = "";
-    this.note = element("p", { class: "hint", "data-testid": "note" });
-    const reset = element(
+    this.note = makeElement("p", { class: "hint", "data-testid": "note" });
+    const reset = makeElement(
       "button",
       { type: "button", "data-testid": "reset", onclick: () => commands.reset() },
       "Start again",
     );
-    const more = element("details", { class: "solve-more", "data-testid": "solve-more" });
+    const more = makeElement("details", { class: "solve-more", "data-testid": "solve-more" });
     more.append(
-      element("summary", {}, "Method and error"),
+      makeElement("summary", {}, "Method and error"),
       ...[this.method.line, this.mode.line, this.restLine, this.chart.whole, this.note, reset],
     );
     more.addEventListener("toggle", () => this.chart.draw());
-    this.whole = element("section", { class: "solve", "aria-label": "Solve" }, this.outcome, more);
+    this.whole = makeElement("section", { class: "solve", "aria-label": "Solve" }, this.outcome, more);
   }
 
   /** @param {Poser} poser what is solved */
@@ -71,11 +77,11 @@ export class SolvePanel {
     this.hint = poser.hint;
   }
 
-  /** @param {import("poise/engine/body.js").Answer} answer @param {number|null} metres of a file unit */
-  show({ status, iterations, milliseconds, left }, metres) {
+  /** @param {import("poise/engine/body.js").Answer} answer @param {Model} model */
+  show({ status, iterations, milliseconds, left }, model) {
     this.outcome.dataset.status = status;
     if (status === "nothing") return this.say(this.hint);
-    const distance = left === null ? "" : `, ${format(left, metres)} left`;
+    const distance = left === null ? "" : `, ${formatDistance(left, model)} left`;
     const steps = `${iterations} iteration${iterations === LOW_ITERATIONS ? "" : "s"}`;
     const words = status === "reached" ? "Reached" : "As near as it gets";
     this.say(`${words}${distance}, ${steps}, ${milliseconds.toFixed(1)} ms`);
@@ -88,14 +94,10 @@ export class SolvePanel {
 }
 
 /** @param {string} title @param {string} testid @param {(value: string) => void} act */
-function choice(title, testid, act) {
-  const select = element("select", { "data-testid": testid, onchange: () => act(select.value) });
-  return { select, line: element("label", { class: "line" }, element("span", { class: "line-name" }, title), select) };
-}
-
-/** A length in millimetres where the unit of the file is known. @param {number} length @param {number|null} metres */
-function format(length, metres) {
-  if (metres === null) return length.toPrecision(2);
-  const millimetres = 1000 * metres * length;
-  return millimetres < 0.01 ? "0 mm" : `${millimetres.toPrecision(2)} mm`;
+function makeChoice(title, testid, act) {
+  const select = makeElement("select", { "data-testid": testid, onchange: () => act(select.value) });
+  return {
+    select,
+    line: makeElement("label", { class: "line" }, makeElement("span", { class: "line-name" }, title), select),
+  };
 }

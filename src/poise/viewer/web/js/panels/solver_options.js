@@ -2,7 +2,7 @@
 
 /** @import { SolverOption } from "poise/protocol/messages.ts" */
 
-import { element, setOptions } from "poise/widgets/element.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
 import { makeNumberField, showNumber } from "poise/widgets/fields.js";
 
 /** Those that matter most come first. */
@@ -26,7 +26,7 @@ export class SolverOptions {
     this.solver = "";
     /** @type {Map<string, (value: any) => void>} */
     this.shows = new Map();
-    this.whole = element("div", { class: "options" });
+    this.whole = makeElement("div", { class: "options" });
   }
 
   /**
@@ -39,22 +39,22 @@ export class SolverOptions {
     if (made !== this.solver) {
       this.solver = made;
       this.shows.clear();
-      this.whole.replaceChildren(...[...options].sort(compareWeights).map((option) => this.row(option)));
+      this.whole.replaceChildren(...[...options].sort(compareWeights).map((option) => this.makeRow(option)));
     }
     for (const option of options) this.shows.get(option.name)?.(values[option.name] ?? option.default);
   }
 
   /** @param {SolverOption} option */
-  row(option) {
-    const { field, show } = this.field(option);
+  makeRow(option) {
+    const { field, show } = this.makeField(option);
     this.shows.set(option.name, show);
-    const name = element("span", { class: "line-name" }, option.name.replaceAll("_", " "));
+    const name = makeElement("span", { class: "line-name" }, option.name.replaceAll("_", " "));
     const title = option.text + (option.default === null ? "" : ` (default ${option.default})`);
-    return element("label", { class: "line", title }, name, field);
+    return makeElement("label", { class: "line", title }, name, field);
   }
 
   /** @param {SolverOption} option @returns {Field} */
-  field(option) {
+  makeField(option) {
     const attributes = { "data-testid": `option-${this.letter}-${option.name}`, "aria-label": option.name };
     /** @param {any} value */
     const send = (value) => this.change(option.name, value);
@@ -73,14 +73,14 @@ export class SolverOptions {
 
 /** @param {Record<string, unknown>} attributes @param {Take} send @returns {Field} */
 function makeTruthField(attributes, send) {
-  const field = element("input", { type: "checkbox", ...attributes, onchange: () => send(field.checked) });
+  const field = makeElement("input", { type: "checkbox", ...attributes, onchange: () => send(field.checked) });
   return { field, show: (value) => (field.checked = value === true) };
 }
 
 /** @param {Record<string, unknown>} attributes @param {SolverOption} option @param {Take} send @returns {Field} */
 function makeChoiceField(attributes, option, send) {
   const choose = () => send(field.value === DEFAULT ? null : field.value);
-  const field = element("select", { ...attributes, onchange: choose });
+  const field = makeElement("select", { ...attributes, onchange: choose });
   const none = option.nullable ? [{ value: DEFAULT, text: "automatic" }] : [];
   setOptions(field, [...none, ...(option.choices ?? []).map((each) => ({ value: each, text: each }))]);
   return { field, show: (value) => (field.value = value ?? DEFAULT) };
@@ -93,7 +93,7 @@ function makeChoiceField(attributes, option, send) {
  * @returns {Field}
  */
 function makeTextField(attributes, send) {
-  const field = element("input", {
+  const field = makeElement("input", {
     type: "text",
     autocomplete: "off",
     spellcheck: "false",
@@ -112,6 +112,6 @@ function makeTextField(attributes, send) {
 /** @param {SolverOption} a @param {SolverOption} b */
 function compareWeights(a, b) {
   /** @param {SolverOption} option */
-  const place = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
-  return place(a) - place(b);
+  const rankOption = ({ name }) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+  return rankOption(a) - rankOption(b);
 }

@@ -7,9 +7,9 @@
 
 import { SolverOptions } from "poise/panels/solver_options.js";
 import { VIEW_LETTERS } from "poise/widgets/colours.js";
-import { element, setOptions } from "poise/widgets/element.js";
-import { line, makeNumberField, segments, showNumber, tick } from "poise/widgets/fields.js";
-import { icon } from "poise/widgets/icons.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
+import { makeLine, makeNumberField, makeSegments, showNumber, tick } from "poise/widgets/fields.js";
+import { makeIcon } from "poise/widgets/icons.js";
 
 const MODES = [
   { value: "plain", text: "plain", testid: "mode-plain", title: "No limits: every joint turns freely" },
@@ -39,7 +39,7 @@ const STARTS = [
  */
 export function makeSolverPanel(page, commands) {
   const { store, send } = page;
-  const methods = [...VIEW_LETTERS].map((_, view) => method(page, view));
+  const methods = [...VIEW_LETTERS].map((_, view) => makeMethod(page, view));
   const count = countMethods(page, commands);
   const tolerance = makeNumberField({ min: 0, placeholder: "automatic", "data-testid": "tolerance" }, (value) =>
     send({ do: "tolerance", value }),
@@ -47,11 +47,15 @@ export function makeSolverPanel(page, commands) {
   const freeRoot = tick({ "data-testid": "free-root" }, (on) => send({ do: "free_root", on }));
   /** @param {"mode"|"run"|"from"} what */
   const choose = (what) => (/** @type {string} */ value) => send({ do: what, value });
-  const mode = segments("What of the limits counts", MODES, choose("mode"));
-  const run = segments("How it runs", RUNS, choose("run"));
-  const from = segments("Where each solve starts", STARTS, choose("from"));
-  const driven = element("p", { class: "hint" }, "A Python program shows the poses: there is nothing to solve here.");
-  const body = element(
+  const mode = makeSegments("What of the limits counts", MODES, choose("mode"));
+  const run = makeSegments("How it runs", RUNS, choose("run"));
+  const from = makeSegments("Where each solve starts", STARTS, choose("from"));
+  const driven = makeElement(
+    "p",
+    { class: "hint" },
+    "A Python program shows the poses: there is nothing to solve here.",
+  );
+  const body = makeElement(
     "div",
     { class: "solver" },
     ...methods.map(({ choice }) => choice),
@@ -59,18 +63,18 @@ export function makeSolverPanel(page, commands) {
     listRefusedMethods(store),
     mode.whole,
     run.whole,
-    element(
+    makeElement(
       "div",
       { class: "buttons" },
-      button("step", "step", "Step", "One iteration (S)", commands.step),
-      button("reset", "reset", "Reset", "Back to the start pose (R)", commands.reset),
-      button("keep-start", "pin", "Keep", "The pose that is shown becomes the start pose", commands.keepStart),
+      makeButton("step", "step", "Step", "One iteration (S)", commands.step),
+      makeButton("reset", "reset", "Reset", "Back to the start pose (R)", commands.reset),
+      makeButton("keep-start", "pin", "Keep", "The pose that is shown becomes the start pose", commands.keepStart),
     ),
     makeFold(
       store,
-      line("Starts from", from.whole),
-      line("Tolerance", tolerance, "What counts as reached [file units]; empty: the library's own"),
-      line("Free root", freeRoot, "The root of the rig may move too"),
+      makeLine("Starts from", from.whole),
+      makeLine("Tolerance", tolerance, "What counts as reached [file units]; empty: the library's own"),
+      makeLine("Free root", freeRoot, "The root of the rig may move too"),
       ...methods.map(({ options }) => options),
     ),
   );
@@ -86,26 +90,26 @@ export function makeSolverPanel(page, commands) {
     count.show(state.views);
     body.classList.toggle("comparing", state.views > 1);
   });
-  return element("div", {}, driven, body);
+  return makeElement("div", {}, driven, body);
 }
 
 /** One view more, one fewer: each has a method of its own. @param {Page} page @param {Commands} commands */
 function countMethods({ store }, commands) {
   const change = (/** @type {number} */ step) => () => commands.countViews((store.get("state")?.views ?? 1) + step);
-  const fewer = button("views-fewer", "less", "Fewer", "The last view goes", change(-1));
-  const more = button("views-more", "add", "More", "One more view, with another method", change(1));
+  const fewer = makeButton("views-fewer", "less", "Fewer", "The last view goes", change(-1));
+  const more = makeButton("views-more", "add", "More", "One more view, with another method", change(1));
   const show = (/** @type {number} */ views) => {
     fewer.disabled = views <= 1;
     more.disabled = views >= VIEW_LETTERS.length;
   };
-  const race = button(
+  const race = makeButton(
     "race",
     "race",
     "Race",
     "Methods race for the active chain, iteration by iteration (M)",
     commands.race,
   );
-  return { whole: element("div", { class: "buttons" }, more, fewer, race), show };
+  return { whole: makeElement("div", { class: "buttons" }, more, fewer, race), show };
 }
 
 /**
@@ -115,17 +119,17 @@ function countMethods({ store }, commands) {
  * @param {string} title
  * @param {() => void} act
  */
-function button(testid, drawing, text, title, act) {
-  return element("button", { type: "button", "data-testid": testid, title, onclick: act }, icon(drawing), text);
+function makeButton(testid, drawing, text, title, act) {
+  return makeElement("button", { type: "button", "data-testid": testid, title, onclick: act }, makeIcon(drawing), text);
 }
 
 /** What is set less often; whether it is folded is kept. @param {Store} store @param {...HTMLElement} lines */
 function makeFold(store, ...lines) {
-  const whole = element(
+  const whole = makeElement(
     "details",
     { class: "solver-options", "data-testid": "solver-options" },
-    element("summary", {}, "Options"),
-    element("div", { class: "solver" }, ...lines),
+    makeElement("summary", {}, "Options"),
+    makeElement("div", { class: "solver" }, ...lines),
   );
   store.on("options", (open) => (whole.open = open));
   whole.addEventListener("toggle", () => store.get("options") === whole.open || store.set("options", whole.open));
@@ -134,29 +138,29 @@ function makeFold(store, ...lines) {
 
 /** Why some methods are greyed: lists show no titles everywhere. @param {Store} store */
 function listRefusedMethods(store) {
-  const title = element("summary", {});
-  const list = element("ul", {});
-  const whole = element("details", { class: "refused-methods", "data-testid": "refused-methods" }, title, list);
+  const title = makeElement("summary", {});
+  const list = makeElement("ul", {});
+  const whole = makeElement("details", { class: "refused-methods", "data-testid": "refused-methods" }, title, list);
   store.on("state", ({ refused = {} }) => {
     const sentences = Object.values(refused);
     whole.hidden = !sentences.length;
     title.textContent = `${sentences.length} greyed: why`;
     title.title = "Methods that cannot take the chains as they are";
-    list.replaceChildren(...sentences.map((sentence) => element("li", {}, sentence)));
+    list.replaceChildren(...sentences.map((sentence) => makeElement("li", {}, sentence)));
   });
   return whole;
 }
 
 /** The method of one view, and its options. @param {Page} page @param {number} view */
-function method({ store, send }, view) {
+function makeMethod({ store, send }, view) {
   const letter = VIEW_LETTERS[view].toLowerCase();
-  const select = element("select", {
+  const select = makeElement("select", {
     "data-testid": `solver-${letter}`,
     "aria-label": `Method ${letter.toUpperCase()}`,
     onchange: () => send({ do: "solver", view, name: select.value }),
   });
-  const text = element("p", { class: "hint" });
-  const title = element("span", { "data-testid": `options-of-${letter}` }); // whose options stand below
+  const text = makeElement("p", { class: "hint" });
+  const title = makeElement("span", { "data-testid": `options-of-${letter}` }); // whose options stand below
   const options = new SolverOptions(letter, (name, value) => send({ do: "option", view, name, value }));
   const show = () => {
     const [known, chosen] = [store.get("welcome")?.solvers ?? [], store.get("state")?.solvers[view]];
@@ -179,8 +183,8 @@ function method({ store, send }, view) {
     options.show(chosen.name, solver?.options ?? [], chosen.options);
   };
   store.on(["welcome", "state"], show);
-  const sign = () => element("b", { class: `letter letter-${letter}` }, letter.toUpperCase());
-  const choice = element("label", { class: "method" }, sign(), select);
-  const legend = element("legend", {}, sign(), title);
-  return { choice, options: element("fieldset", {}, legend, text, options.whole) };
+  const makeSign = () => makeElement("b", { class: `letter letter-${letter}` }, letter.toUpperCase());
+  const choice = makeElement("label", { class: "method" }, makeSign(), select);
+  const legend = makeElement("legend", {}, makeSign(), title);
+  return { choice, options: makeElement("fieldset", {}, legend, text, options.whole) };
 }

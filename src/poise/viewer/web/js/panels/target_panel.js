@@ -6,11 +6,11 @@
  * @import { Store } from "poise/state/store.js"
  */
 
-import { findLengthUnit, places, toDegrees, toRadians } from "poise/texts/figures.js";
+import { countDigits, findLengthUnit, toDegrees, toRadians } from "poise/texts/figures.js";
 import { makeShortener } from "poise/texts/names.js";
 import { chooseChainColour } from "poise/widgets/colours.js";
-import { element, setOptions } from "poise/widgets/element.js";
-import { line, makeNumberField, showNumber, tick } from "poise/widgets/fields.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
+import { makeLine, makeNumberField, showNumber, tick } from "poise/widgets/fields.js";
 import { Euler, Quaternion } from "three";
 
 const AXES = ["x", "y", "z"];
@@ -24,28 +24,28 @@ const RELATIVE = new Set(["position", "place", "direction"]); // kinds of chains
  */
 export function makeTargetPanel(page) {
   const { store, drags } = page;
-  const active = () => store.get("state")?.chains.find((chain) => chain.id === store.get("active")) ?? null;
+  const findActive = () => store.get("state")?.chains.find((chain) => chain.id === store.get("active")) ?? null;
   /** @param {Record<string, unknown>} what */
-  const change = (what) => active() && page.send({ do: "chain_change", chain: active()?.id, ...what });
+  const change = (what) => findActive() && page.send({ do: "chain_change", chain: findActive()?.id, ...what });
   /** @param {Record<string, unknown>} what */
-  const place = (what) => active() && drags.place({ do: "target", chain: active()?.id, ...what });
-  const name = element("p", { class: "target-name" });
-  const position = vector("Position", "position", (value) => place({ position: value }));
-  const direction = vector("Direction", "direction", (value) => place({ direction: value }));
-  const rotation = vector("Rotation", "rotation", (value) => place({ rotation: quaternion(value) }));
+  const placeTarget = (what) => findActive() && drags.place({ do: "target", chain: findActive()?.id, ...what });
+  const name = makeElement("p", { class: "target-name" });
+  const position = makeVector("Position", "position", (value) => placeTarget({ position: value }));
+  const direction = makeVector("Direction", "direction", (value) => placeTarget({ direction: value }));
+  const rotation = makeVector("Rotation", "rotation", (value) => placeTarget({ rotation: computeQuaternion(value) }));
   /** @param {number[]} position */
-  const putPole = (position) => active() && drags.place({ do: "pole", chain: active()?.id, position });
-  const pole = vector("Pole", "pole", putPole);
-  const axis = vector("Tip axis", "axis", (value) => change({ axis: value }), "Which axis of the tip is meant");
+  const putPole = (position) => findActive() && drags.place({ do: "pole", chain: findActive()?.id, position });
+  const pole = makeVector("Pole", "pole", putPole);
+  const axis = makeVector("Tip axis", "axis", (value) => change({ axis: value }), "Which axis of the tip is meant");
   const root = makeRootChoice(store, (value) => change({ root: value }));
   const frame = frameChoice(store, (value) => change({ relative_to: value }));
   const follow = followBox((value) => change({ follow: value }));
   const rows = [position, direction, rotation, pole, axis, frame, follow, root];
-  const whole = element("div", { class: "target" }, name, ...rows.map((row) => row.whole));
+  const whole = makeElement("div", { class: "target" }, name, ...rows.map((row) => row.whole));
   const show = () => {
-    const chain = active();
+    const chain = findActive();
     rows.forEach((row) => (row.whole.hidden = !chain));
-    name.replaceChildren(...title(store, chain));
+    name.replaceChildren(...makeTitle(store, chain));
     if (chain) for (const row of [root, frame, follow]) row.show(chain);
     showNumbers(chain);
   };
@@ -53,19 +53,19 @@ export function makeTargetPanel(page) {
   const showNumbers = (chain) => {
     if (!chain) return;
     const model = store.get("model")?.message;
-    position.show(chain.position, findLengthUnit(model), places(model));
+    position.show(chain.position, findLengthUnit(model), countDigits(model));
     direction.whole.hidden = chain.kind !== "direction";
     direction.show(chain.direction, "");
     rotation.whole.hidden = chain.kind !== "place";
-    rotation.show(angles(chain.rotation), "deg", 2);
+    rotation.show(computeAngles(chain.rotation), "deg", 2);
     pole.whole.hidden = !chain.pole;
-    if (chain.pole) pole.show(chain.pole, findLengthUnit(model), places(model));
+    if (chain.pole) pole.show(chain.pole, findLengthUnit(model), countDigits(model));
     axis.whole.hidden = chain.kind !== "direction" && chain.kind !== "look";
     axis.show(chain.axis, "");
   };
   store.on(["state", "active", "model"], show);
   store.on("dragged", (drag) => {
-    const chain = active();
+    const chain = findActive();
     if (chain && drag.chain === chain.id) showNumbers(applyDrag(chain, drag));
   });
   return whole;
@@ -83,7 +83,7 @@ function applyDrag(chain, { what, position, rotation = chain.rotation, direction
  * @param {(value: string|null) => void} change
  */
 function makeRootChoice(store, change) {
-  const select = element("select", {
+  const select = makeElement("select", {
     "data-testid": "target-root",
     "aria-label": "Root",
     onchange: () => change(select.value || null),
@@ -102,7 +102,7 @@ function makeRootChoice(store, change) {
     ]);
     select.value = chain.root ?? AUTOMATIC;
   };
-  return { whole: line("Root", select, "The first joint of the chain that may move"), show };
+  return { whole: makeLine("Root", select, "The first joint of the chain that may move"), show };
 }
 
 /**
@@ -111,7 +111,7 @@ function makeRootChoice(store, change) {
  * @param {(value: string|null) => void} change
  */
 function frameChoice(store, change) {
-  const select = element("select", {
+  const select = makeElement("select", {
     "data-testid": "target-relative",
     "aria-label": "Relative to",
     onchange: () => change(select.value || null),
@@ -130,14 +130,18 @@ function frameChoice(store, change) {
     ]);
     select.value = chain.relative_to ?? WORLD;
   };
-  const whole = line("Relative to", select, "The target is in the moving frame of this joint, and so are its numbers");
+  const whole = makeLine(
+    "Relative to",
+    select,
+    "The target is in the moving frame of this joint, and so are its numbers",
+  );
   return { whole, show };
 }
 
 /** Whether the other side of a relative target stays still. @param {(value: boolean) => void} change */
 function followBox(change) {
   const box = tick({ "data-testid": "target-follow" }, change);
-  const whole = line("Follow", box, "Only this side moves; the joint that the target is relative to stays still");
+  const whole = makeLine("Follow", box, "Only this side moves; the joint that the target is relative to stays still");
   /** @param {Chain} chain */
   const show = (chain) => {
     whole.hidden = !chain.relative_to;
@@ -147,13 +151,13 @@ function followBox(change) {
 }
 
 /** @param {Store} store @param {Chain|null} chain */
-function title(store, chain) {
+function makeTitle(store, chain) {
   if (!chain) return [store.get("state")?.scope === "body" ? "Nothing is pulled." : "No chain: add one on the left."];
   const index = store.need("state").chains.indexOf(chain);
-  const dot = element("span", { class: "chain-dot" });
+  const dot = makeElement("span", { class: "chain-dot" });
   dot.style.backgroundColor = chooseChainColour(index);
   const short = makeShortener(store.get("model")?.message.joints ?? []);
-  const tip = element("span", { class: "unit", title: chain.tip }, chain.id === chain.tip ? "" : short(chain.tip));
+  const tip = makeElement("span", { class: "unit", title: chain.tip }, chain.id === chain.tip ? "" : short(chain.tip));
   return [dot, short(chain.id), tip];
 }
 
@@ -164,8 +168,8 @@ function title(store, chain) {
  * @param {(value: number[]) => void} change
  * @param {string} [title]
  */
-function vector(text, testid, change, title = "") {
-  const unit = element("span", { class: "unit" });
+function makeVector(text, testid, change, title = "") {
+  const unit = makeElement("span", { class: "unit" });
   let shown = [0, 0, 0];
   const fields = AXES.map((axis, i) =>
     makeNumberField(
@@ -173,8 +177,8 @@ function vector(text, testid, change, title = "") {
       (value) => change(shown.map((old, j) => (i === j ? (value ?? old) : old))),
     ),
   );
-  const name = element("span", { class: "line-name", title }, text, " ", unit);
-  const whole = element("div", { class: "vector" }, name, ...fields);
+  const name = makeElement("span", { class: "line-name", title }, text, " ", unit);
+  const whole = makeElement("div", { class: "vector" }, name, ...fields);
   /** @param {number[]} values @param {string} unitText @param {number} [digits] */
   const show = (values, unitText, digits = 4) => {
     shown = values;
@@ -188,13 +192,13 @@ function vector(text, testid, change, title = "") {
 }
 
 /** w x y z to degrees about turned axes, and back. @param {number[]} numbers */
-function angles([w, x, y, z]) {
+function computeAngles([w, x, y, z]) {
   const euler = new Euler().setFromQuaternion(new Quaternion(x, y, z, w), "XYZ");
   return [euler.x, euler.y, euler.z].map(toDegrees);
 }
 
 /** @param {number[]} degrees */
-function quaternion(degrees) {
+function computeQuaternion(degrees) {
   const [x, y, z] = degrees.map(toRadians);
   const turn = new Quaternion().setFromEuler(new Euler(x, y, z, "XYZ"));
   return [turn.w, turn.x, turn.y, turn.z];

@@ -10,9 +10,9 @@ import { canBoneMove, NO_TURN } from "poise/commands/commands.js";
 import { openMenu } from "poise/files/opening.js";
 import { makeBusyIndicator } from "poise/notices/messages.js";
 import { makeShowMenu } from "poise/panels/show_menu.js";
-import { drawer } from "poise/panels/sides.js";
-import { element } from "poise/widgets/element.js";
-import { entry, menu } from "poise/widgets/menu.js";
+import { makeDrawer } from "poise/panels/sides.js";
+import { makeElement } from "poise/widgets/element.js";
+import { makeEntry, makeMenu } from "poise/widgets/menu.js";
 import { makeThemeButton, makeToolButton, retitle } from "poise/widgets/tool_button.js";
 
 const UNSAVED = "\u2022 "; // before the name of what has changes that no file has
@@ -38,18 +38,18 @@ const FORMATS = {
 export function fillToolbar(place, page, commands) {
   const { store } = page;
   place.append(
-    drawer(store, "left", "Rig, chains and limits"),
-    element("span", { class: "mark", title: "Poise" }, "Poise"),
+    makeDrawer(store, "left", "Rig, chains and limits"),
+    makeElement("span", { class: "mark", title: "Poise" }, "Poise"),
     openMenu(page),
     makeSceneMenu(store, page.send),
     saveMenu(store, page),
-    group(
+    makeGroup(
       "History",
       makeHistoryButton(store, "undo", "Undo", "Ctrl+Z", commands.undo),
       makeHistoryButton(store, "redo", "Redo", "Ctrl+Shift+Z", commands.redo),
     ),
-    group("Gizmo", ...makeGizmoButtons(store, commands)),
-    group(
+    makeGroup("Gizmo", ...makeGizmoButtons(store, commands)),
+    makeGroup(
       "Views",
       makeViewsButton(store, 1, "one", "One view (1)", commands),
       makeViewsButton(store, 2, "two", "Two views: compare two methods (2)", commands),
@@ -60,13 +60,13 @@ export function fillToolbar(place, page, commands) {
     makeBusyIndicator(store),
     makeThemeButton(store, commands.theme),
     makeToolButton("help", "help", "Keys and mouse (H or ?)", commands.help),
-    drawer(store, "right", "Solver, target and convergence"),
+    makeDrawer(store, "right", "Solver, target and convergence"),
   );
 }
 
 /** @param {string} label @param {...HTMLElement} tools */
-function group(label, ...tools) {
-  return element("div", { class: "tools", role: "group", "aria-label": label }, ...tools);
+function makeGroup(label, ...tools) {
+  return makeElement("div", { class: "tools", role: "group", "aria-label": label }, ...tools);
 }
 
 /**
@@ -130,7 +130,7 @@ function makeViewsButton(store, count, drawing, title, commands) {
 
 /** @param {Store} store @param {Send} send */
 function makeSceneMenu(store, send) {
-  const list = element("div", { class: "scenes", "aria-label": "Scenes" });
+  const list = makeElement("div", { class: "scenes", "aria-label": "Scenes" });
   /** @param {string|null} name */
   const go = (name) => () => send({ do: "scene", name });
   store.on("welcome", ({ scenes }) => {
@@ -141,13 +141,13 @@ function makeSceneMenu(store, send) {
   store.on("state", ({ scene, opened }) => {
     if (opened !== shown) {
       list.querySelector("[data-testid=scene-opened]")?.remove();
-      if (opened) list.prepend(entry("scene-opened", opened, "the file that was opened", go(null)));
+      if (opened) list.prepend(makeEntry("scene-opened", opened, "the file that was opened", go(null)));
       shown = opened;
     }
     const chosen = `scene-${scene ?? "opened"}`;
     for (const each of list.children) each.classList.toggle("chosen", each.getAttribute("data-testid") === chosen);
   });
-  return menu({ text: "Scenes", title: "Demo scenes", testid: "scene-menu" }, list);
+  return makeMenu({ text: "Scenes", title: "Demo scenes", testid: "scene-menu" }, list);
 }
 
 /**
@@ -155,8 +155,8 @@ function makeSceneMenu(store, send) {
  * @param {string} name @param {string} title @param {string} text @param {() => void} act
  */
 function makeSceneEntry(name, title, text, act) {
-  const whole = entry(`scene-${name}`, title, text, act);
-  const picture = element("img", { class: "entry-picture", src: `./scenes/${name}.png`, alt: "", loading: "lazy" });
+  const whole = makeEntry(`scene-${name}`, title, text, act);
+  const picture = makeElement("img", { class: "entry-picture", src: `./scenes/${name}.png`, alt: "", loading: "lazy" });
   whole.classList.add("with-picture");
   whole.prepend(picture);
   return whole;
@@ -164,23 +164,23 @@ function makeSceneEntry(name, title, text, act) {
 
 /** @param {Store} store @param {Page} page */
 function saveMenu(store, page) {
-  const list = element("div", { "aria-label": "Save" });
+  const list = makeElement("div", { "aria-label": "Save" });
   store.on("model", ({ message: { formats } }) => {
     /** @param {string} format */
     const save = (format) => page.send({ do: "save", format });
     /** @param {string} format @returns {[string, string]} */
-    const words = (format) => FORMATS[format] ?? [format.toUpperCase(), ""];
+    const describeFormat = (format) => FORMATS[format] ?? [format.toUpperCase(), ""];
     list.replaceChildren(
-      ...(formats ?? []).map((f) => entry(`save-${f}`, ...words(f), () => save(f))),
-      entry("save-png", "PNG", "a picture of the view as it is", () => page.views.savePicture()),
+      ...(formats ?? []).map((f) => makeEntry(`save-${f}`, ...describeFormat(f), () => save(f))),
+      makeEntry("save-png", "PNG", "a picture of the view as it is", () => page.views.savePicture()),
     );
   });
-  return menu({ text: "Save", title: "Save the pose, the limits, a picture or a page", testid: "save-menu" }, list);
+  return makeMenu({ text: "Save", title: "Save the pose, the limits, a picture or a page", testid: "save-menu" }, list);
 }
 
 /** @param {Store} store */
 function makeRigName(store) {
-  const name = element("span", { class: "rig-name", "data-testid": "rig-name" });
+  const name = makeElement("span", { class: "rig-name", "data-testid": "rig-name" });
   store.on(["state", "model"], () => {
     const { message } = store.get("model") ?? {};
     const title = store.get("state")?.name || message?.name || "";

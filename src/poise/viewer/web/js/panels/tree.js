@@ -30,7 +30,7 @@ export class Tree {
    * @param {{query: string, folded: Set<string>, helpers: boolean}} choice
    * @returns {{depths: Int32Array, parents: Int32Array, leaf: boolean[]}} parents and leaf among what may be seen
    */
-  rows({ query, folded, helpers }) {
+  listRows({ query, folded, helpers }) {
     const { joints, order } = this;
     const count = joints.length;
     const kept = this.findRows(query, helpers);

@@ -33,12 +33,12 @@ export class Drags {
     const action = { ...given, serial: this.serial };
     if (action.phase !== "move") {
       this.flush();
-      this.out(action);
+      this.sendNow(action);
     } else if (this.open) this.pending = action;
     else {
-      this.out(action);
+      this.sendNow(action);
       this.open = true;
-      requestAnimationFrame(() => this.nextPicture());
+      requestAnimationFrame(() => this.finishPicture());
     }
     return action.serial;
   }
@@ -48,22 +48,22 @@ export class Drags {
     this.drag({ ...action, phase: "end" });
   }
 
-  nextPicture() {
+  finishPicture() {
     this.open = false;
     if (!this.pending) return;
     this.flush();
     this.open = true;
-    requestAnimationFrame(() => this.nextPicture());
+    requestAnimationFrame(() => this.finishPicture());
   }
 
   flush() {
     const action = this.pending;
     this.pending = null;
-    if (action) this.out(action);
+    if (action) this.sendNow(action);
   }
 
   /** @param {Numbered} action */
-  out(action) {
+  sendNow(action) {
     if (!this.send(action)) return;
     const now = performance.now();
     this.sentAt.set(action.serial, now);

@@ -10,7 +10,7 @@ const MOST_VIEWS = 6;
 const WIDTHS = [7, 12];
 
 /** What the status numbers of a frame mean. */
-export const STATUS = [
+const STATUS = [
   "reached",
   "out_of_reach",
   "limited",
@@ -74,7 +74,7 @@ export function parseFrame(buffer) {
   }
   const flags = at.getUint16(20, true);
   /** @template T @param {(start: number) => T} read @returns {T[]} one a view */
-  const each = (read) => Array.from({ length: views }, (_, view) => read(HEADER + view * VIEW));
+  const readViews = (read) => Array.from({ length: views }, (_, view) => read(HEADER + view * VIEW));
   return {
     kind: kind === 1 ? "pose" : "ghost",
     views,
@@ -84,13 +84,13 @@ export function parseFrame(buffer) {
     frame: at.getUint32(8, true),
     serial: at.getUint32(12, true),
     time: at.getFloat32(16, true),
-    status: each((start) => readStatus(at.getUint8(start))),
+    status: readViews((start) => readStatus(at.getUint8(start))),
     playing: (flags & 1) !== 0,
     busy: (flags & 2) !== 0,
     iteration: at.getUint16(22, true),
-    microseconds: each((start) => at.getFloat32(start + 4, true)),
-    left: each((start) => at.getFloat32(start + 8, true)),
-    iterations: each((start) => at.getUint16(start + 2, true)),
+    microseconds: readViews((start) => at.getFloat32(start + 4, true)),
+    left: readViews((start) => at.getFloat32(start + 8, true)),
+    iterations: readViews((start) => at.getUint16(start + 2, true)),
     version: at.getUint32(24, true),
     data: new Float32Array(buffer, head, count),
     bytes: buffer.byteLength,

@@ -13,18 +13,18 @@ export function letIdle({ store, send }) {
   let timer = 0;
   let presses = 0; // fingers and buttons that are down
   let moves = false; // what Poise was told last
-  const may = () => presses === 0 && !reduced.matches && store.get("state")?.idles === true;
+  const canIdle = () => presses === 0 && !reduced.matches && store.get("state")?.idles === true;
   const tell = (/** @type {boolean} */ on) => {
     if (store.get("connection") === "open" && store.get("state")?.idles) send({ do: "idle", on });
     moves = on;
   };
-  const rest = (after = QUIET) => {
+  const waitQuietly = (after = QUIET) => {
     clearTimeout(timer);
-    timer = window.setTimeout(() => may() && tell(true), after);
+    timer = window.setTimeout(() => canIdle() && tell(true), after);
   };
   const stop = () => {
     if (moves) tell(false);
-    rest();
+    waitQuietly();
   };
   /** @param {string} name @param {() => void} act */
   const listen = (name, act) => window.addEventListener(name, act, { capture: true });
@@ -35,10 +35,10 @@ export function letIdle({ store, send }) {
   for (const name of ["pointerup", "pointercancel"])
     listen(name, () => {
       presses = Math.max(presses - 1, 0);
-      rest();
+      waitQuietly();
     });
   listen("keydown", stop);
   listen("blur", () => (presses = 0)); // a press that ends elsewhere is not told
   reduced.addEventListener("change", stop);
-  store.on("shown", () => rest(0));
+  store.on("shown", () => waitQuietly(0));
 }

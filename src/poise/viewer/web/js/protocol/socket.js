@@ -44,7 +44,7 @@ export class Connection {
     this.token = token ?? (notebook ? read(() => sessionStorage, TOKEN) : null);
     this.scene = scene;
     this.key = read(() => sessionStorage, KEY);
-    this.browser = ownName();
+    this.browser = readOwnName();
   }
 
   /** Connect; after a break this is done again by itself. */
@@ -182,7 +182,7 @@ function hideToken() {
 }
 
 /** The random name of this browser. The one that it has kept, or a new one. */
-function ownName() {
+function readOwnName() {
   const kept = read(() => localStorage, BROWSER);
   if (kept) return kept;
   const name = Array.from(crypto.getRandomValues(new Uint8Array(NAME)), (byte) =>

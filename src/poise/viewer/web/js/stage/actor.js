@@ -197,25 +197,25 @@ export class Actor {
   }
 
   /** Places of all that is to be seen. Joints, bone ends, some of the skin, the ghost. @returns {number[][]} */
-  points() {
+  listPoints() {
     const ghost = this.ghost.group.visible && this.start.ready ? listJoints(this.start) : [];
-    return [...this.skin.points(), ...this.joints(), ...ghost];
+    return [...this.skin.listPoints(), ...this.listJoints(), ...ghost];
   }
 
   /** Places of all shown joints and bone ends. @returns {number[][]} */
-  joints() {
+  listJoints() {
     return listJoints(this.figure);
   }
 
   /** A joint, the end of its bone, and its children. @param {number} row @returns {number[][]} */
-  around(row) {
+  listAround(row) {
     const { figure } = this;
     const below = figure.joints.flatMap(({ parent, shown }, child) => (parent === row && shown ? [child] : []));
-    return [figure.position(row), figure.tail(row), ...below.map((child) => figure.position(child))];
+    return [figure.readPosition(row), figure.computeTail(row), ...below.map((child) => figure.readPosition(child))];
   }
 
   /** To where it faces, by its left and right limbs; null without. @param {Vector3} up */
-  front(up) {
+  findFront(up) {
     const { figure } = this;
     /** @param {string} role */
     const findRow = (role) => figure.joints.findIndex((joint) => joint.role === role);
@@ -223,8 +223,8 @@ export class Actor {
       const [left, right] = [findRow(`left${limb}`), findRow(`right${limb}`)];
       if (left < 0 || right < 0) continue;
       const across = new Vector3()
-        .fromArray(figure.position(left))
-        .sub(new Vector3().fromArray(figure.position(right)));
+        .fromArray(figure.readPosition(left))
+        .sub(new Vector3().fromArray(figure.readPosition(right)));
       const front = across.cross(up);
       if (front.length() > 1e-3 * figure.size) return front.toArray();
     }
@@ -232,14 +232,14 @@ export class Actor {
   }
 
   /** The matrix that a joint is drawn with, in rig coordinates. @param {number} row @param {number} character */
-  drawnMatrix(row, character) {
-    const drawn = this.bones.ballMatrix(row, character);
+  readDrawnMatrix(row, character) {
+    const drawn = this.bones.computeBallMatrix(row, character);
     if (drawn) return drawn;
-    const node = this.skin.node(row, character);
+    const node = this.skin.findNode(row, character);
     const { size } = this.figure;
     if (node) return node.matrixWorld.clone().premultiply(_scale.makeScale(size, size, size));
     const t = this.figure.turns.subarray(9 * (character * this.figure.count + row));
-    const [x, y, z] = this.figure.position(row, character);
+    const [x, y, z] = this.figure.readPosition(row, character);
     return new Matrix4().set(t[0], t[1], t[2], x, t[3], t[4], t[5], y, t[6], t[7], t[8], z, 0, 0, 0, 1);
   }
 
@@ -266,7 +266,7 @@ function listJoints(figure) {
   const found = [];
   for (let c = 0; c < figure.characters; c++) {
     figure.joints.forEach((joint, row) => {
-      if (joint.shown) found.push(figure.position(row, c), figure.tail(row, c));
+      if (joint.shown) found.push(figure.readPosition(row, c), figure.computeTail(row, c));
     });
   }
   return found;

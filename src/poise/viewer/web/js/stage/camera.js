@@ -85,7 +85,7 @@ export class Camera {
       this.stage.invalidate();
       if (this._still) return;
       this.touched = true;
-      this.onMove(this.state());
+      this.onMove(this.readState());
     });
     return controls;
   }
@@ -125,9 +125,9 @@ export class Camera {
   }
 
   /** @returns {CameraState} */
-  state() {
-    const inFile = (/** @type {Vector3} */ v) => v.toArray().map((value) => value * this.stage.size);
-    return { position: inFile(this.camera.position), target: inFile(this.controls.target) };
+  readState() {
+    const convert = (/** @type {Vector3} */ v) => v.toArray().map((value) => value * this.stage.size);
+    return { position: convert(this.camera.position), target: convert(this.controls.target) };
   }
 
   /**
@@ -174,9 +174,9 @@ export class Camera {
    */
   frame(points, { room = MARGIN, handles = [] } = {}) {
     /** @param {number[][]} all */
-    const inSizes = (all) => all.map((point) => new Vector3().fromArray(point).divideScalar(this.stage.size));
-    const held = inSizes(handles);
-    const seen = [...inSizes(points), ...held];
+    const convert = (all) => all.map((point) => new Vector3().fromArray(point).divideScalar(this.stage.size));
+    const held = convert(handles);
+    const seen = [...convert(points), ...held];
     if (!seen.length) return;
     const low = seen[0].clone();
     const high = seen[0].clone();
@@ -186,7 +186,7 @@ export class Camera {
     }
     const centre = low.add(high).multiplyScalar(0.5);
     const axes = listAxes(this.camera, this.controls.target);
-    const [width, height] = this.stage.extent();
+    const [width, height] = this.stage.measureExtent();
     const taken = Math.min((width < NARROW ? TWO_LINES : CAPTION) / height, 0.25); // of the height
     const beside = Math.max(Math.min(1, MARGIN * (1 - (2 * ARROWS * height) / width)), 0.5);
     let away = 0;
@@ -206,9 +206,9 @@ export class Camera {
   }
 
   /** Whether a point is out of the picture. @param {number[][]} points rig coordinates */
-  cuts(points) {
+  isCut(points) {
     this.refresh();
-    const [width, height] = this.stage.extent();
+    const [width, height] = this.stage.measureExtent();
     return points.some((point) => {
       const [x, y, ahead] = this.project(point);
       return !(ahead > 0 && x >= 0 && x <= width && y >= 0 && y <= height);
@@ -252,7 +252,7 @@ export class Camera {
   _tellMove() {
     this._update();
     this.touched = true;
-    this.onMove(this.state());
+    this.onMove(this.readState());
   }
 
   /** Planes near and far enough for the distance at hand. Called before each drawing. */
@@ -268,7 +268,7 @@ export class Camera {
   /** Bring the camera's matrices up to date between two drawings. */
   refresh() {
     this.camera.updateMatrixWorld();
-    const [width, height] = this.stage.extent();
+    const [width, height] = this.stage.measureExtent();
     this._view = { width, height, upright: Math.tan((ANGLE * Math.PI) / 360) };
   }
 
@@ -303,7 +303,7 @@ export class Camera {
    * @param {number} y
    * @returns {Ray} in figure sizes
    */
-  ray(x, y) {
+  makeRay(x, y) {
     const from = new Vector3().setFromMatrixPosition(this.camera.matrixWorld);
     return new Ray(from, this._findPoint(x, y, 1).sub(from).normalize());
   }

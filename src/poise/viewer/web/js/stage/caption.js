@@ -2,10 +2,10 @@
 
 /** @import { Store } from "poise/state/store.js" */
 
-import { distance, findLengthUnit, median } from "poise/texts/figures.js";
-import { speak, time } from "poise/texts/spoken.js";
+import { findLengthUnit, findMedian, formatDistance } from "poise/texts/figures.js";
+import { sayTime, speak } from "poise/texts/spoken.js";
 import { VIEW_LETTERS } from "poise/widgets/colours.js";
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 
 const NEWEST = 30; // solves that the median is taken over
 const EVERY = 100; // [ms] between two changes of the figures: faster cannot be read
@@ -15,23 +15,23 @@ const EVERY = 100; // [ms] between two changes of the figures: faster cannot be 
  * @param {number} slot 0 of A, 1 of B, and so on
  * @returns {{whole: HTMLElement, forget: () => void}} forget: to be told no more
  */
-export function caption(store, slot) {
+export function makeCaption(store, slot) {
   const letter = VIEW_LETTERS[slot].toLowerCase();
-  const method = element("span", { class: "caption-method" });
-  const sentence = element("span", { class: "caption-sentence" }, "Drag a target.");
-  const dot = element("span", { class: "dot", "aria-hidden": "true" });
+  const method = makeElement("span", { class: "caption-method" });
+  const sentence = makeElement("span", { class: "caption-sentence" }, "Drag a target.");
+  const dot = makeElement("span", { class: "dot", "aria-hidden": "true" });
   const told = { class: "caption-status", "data-testid": `status-${letter}` };
-  const status = element("div", told, dot, sentence);
-  const without = element("div", { class: "caption-without", "data-testid": `without-${letter}`, hidden: true });
-  const figures = element("span", { class: "caption-figures", "data-testid": `time-${letter}` });
-  const left = element("span", { class: "caption-left", "data-testid": `left-${letter}` });
-  const whole = element(
+  const status = makeElement("div", told, dot, sentence);
+  const without = makeElement("div", { class: "caption-without", "data-testid": `without-${letter}`, hidden: true });
+  const figures = makeElement("span", { class: "caption-figures", "data-testid": `time-${letter}` });
+  const left = makeElement("span", { class: "caption-left", "data-testid": `left-${letter}` });
+  const whole = makeElement(
     "div",
     { class: "caption", "data-slot": letter },
-    element(
+    makeElement(
       "div",
       { class: "caption-top" },
-      element("b", { class: `letter letter-${letter}` }, letter.toUpperCase()),
+      makeElement("b", { class: `letter letter-${letter}` }, letter.toUpperCase()),
       method,
       figures,
       left,
@@ -47,7 +47,7 @@ export function caption(store, slot) {
   };
   const ofState = store.on("state", (state) => {
     whole.classList.toggle("alone", state.views === 1);
-    method.textContent = title(store, state.solvers[slot]?.name);
+    method.textContent = findTitle(store, state.solvers[slot]?.name);
     hide();
   });
   const ofHint = store.on("hinted", hide);
@@ -67,7 +67,7 @@ export function caption(store, slot) {
 }
 
 /** @param {Store} store @param {string|undefined} name */
-function title(store, name) {
+function findTitle(store, name) {
   return store.get("welcome")?.solvers.find((each) => each.name === name)?.title ?? name ?? "";
 }
 
@@ -91,11 +91,11 @@ function showFigures(store, slot, figures, left) {
   const show = () => {
     [shownAt, timer] = [performance.now(), 0];
     if (!newest.length) return;
-    const [middle, last] = [median(newest), newest[newest.length - 1]];
-    figures.textContent = `${time(middle)} a solve`;
+    const [middle, last] = [findMedian(newest), newest[newest.length - 1]];
+    figures.textContent = `${sayTime(middle)} a solve`;
     figures.title = `median of the last ${newest.length}: ${middle} µs; the newest took ${last} µs`;
     figures.dataset.newest = String(last);
-    left.textContent = Number.isFinite(away) ? `${distance(away, store.get("model")?.message)} left` : "";
+    left.textContent = Number.isFinite(away) ? `${formatDistance(away, store.get("model")?.message)} left` : "";
     left.title = Number.isFinite(away) ? `${away} ${findLengthUnit(store.get("model")?.message)}` : "";
   };
   const ofFrame = store.on("frame", (frame) => {

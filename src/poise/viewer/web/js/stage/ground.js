@@ -9,7 +9,7 @@
  */
 
 import { SoftShadow } from "poise/stage/soft_shadow.js";
-import { findEdges, hides, isEdge, isUneven, TerrainMaterial } from "poise/stage/terrain.js";
+import { findEdges, isEdge, isHiding, isUneven, TerrainMaterial } from "poise/stage/terrain.js";
 import {
   Color,
   DoubleSide,
@@ -101,7 +101,7 @@ export class Ground {
   setUp(up) {
     this.up = UP[up] ? up : "y";
     this.plane.quaternion.copy(new Quaternion().setFromUnitVectors(UP.z, UP[this.up]));
-    const cell = stepFor(this.stage.size);
+    const cell = chooseCellSize(this.stage.size);
     this.grid.material.uniforms.cell.value = cell / this.stage.size;
     this.material.setScale(UP[this.up], cell);
   }
@@ -173,8 +173,8 @@ export class Ground {
   }
 
   /** Whether the terrain is before a point. @param {Vector3} eye @param {Vector3} point of the scene */
-  hides(eye, point) {
-    return this.terrain !== null && hides(this.terrain, eye, point);
+  isHiding(eye, point) {
+    return this.terrain !== null && isHiding(this.terrain, eye, point);
   }
 
   _clear() {
@@ -210,7 +210,7 @@ function makeFaceted(geometry) {
 }
 
 /** Width of a cell. 1, 2 or 5 times a power of ten, about a fifth of a figure. @param {number} size file units */
-export function stepFor(size) {
+function chooseCellSize(size) {
   const wanted = size / 5;
   const ten = 10 ** Math.floor(Math.log10(wanted));
   return ten * ([5, 2, 1].find((step) => step * ten <= wanted * 1.0001) ?? 1);

@@ -22,7 +22,7 @@ export class HintRing {
     const seen = this.on && figure?.ready && state?.scope === "body" && row >= 0;
     this.element.hidden = !seen;
     if (!seen) return;
-    const [from, to] = [view.project(figure.position(row)), view.project(figure.tail(row))];
+    const [from, to] = [view.project(figure.readPosition(row)), view.project(figure.computeTail(row))];
     const [x, y] = [0, 1].map((k) => (from[k] + to[k]) / 2);
     this.element.style.transform = `translate(${x}px, ${y}px)`;
   }

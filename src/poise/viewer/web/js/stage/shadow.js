@@ -41,7 +41,7 @@ export function useShadows(stage, on) {
  * @param {Actor|null} actor
  */
 export function shine(stage, view, actor) {
-  const { centre, radius } = actor?.figure.ready ? crowd(actor.figure) : { centre: new Vector3(), radius: 1 };
+  const { centre, radius } = actor?.figure.ready ? measureCrowd(actor.figure) : { centre: new Vector3(), radius: 1 };
   const { up } = view.camera;
   _side.set(up.y, up.z, up.x); // any two directions across
   _front.set(up.z, up.x, up.y);
@@ -71,9 +71,9 @@ export function shine(stage, view, actor) {
  * Where the characters stand and how far they spread. It goes in steps: the shadow's edge does not swim.
  * @param {Figure} figure
  */
-function crowd(figure) {
+function measureCrowd(figure) {
   const centre = new Vector3();
-  const heads = Array.from({ length: figure.characters }, (_, c) => new Vector3(...figure.position(0, c)));
+  const heads = Array.from({ length: figure.characters }, (_, c) => new Vector3(...figure.readPosition(0, c)));
   for (const head of heads) centre.add(head);
   centre.divideScalar(heads.length);
   const spread = Math.max(...heads.map((head) => head.distanceTo(centre)));

@@ -74,7 +74,10 @@ export class SoftShadow {
       const blot = BLOTS[role ?? ""];
       if (!blot) return;
       for (let c = 0; c < figure.characters && this.mesh.count < MOST; c++) {
-        const at = role === "hips" ? figure.position(row, c) : between(figure.position(row, c), figure.tail(row, c));
+        const at =
+          role === "hips"
+            ? figure.readPosition(row, c)
+            : findSole(figure.readPosition(row, c), figure.computeTail(row, c));
         this.plane.worldToLocal(place.set(at[0], at[1], at[2]).divideScalar(figure.size));
         const share = blot.share * Math.min(Math.max(1 - place.z / blot.fade, 0), 1);
         if (share <= 0) continue;
@@ -94,6 +97,6 @@ export class SoftShadow {
 }
 
 /** A place under the sole: towards the toes from the ankle. @param {number[]} from @param {number[]} to */
-function between(from, to) {
+function findSole(from, to) {
   return from.map((value, k) => value + FORWARD * (to[k] - value));
 }

@@ -42,14 +42,14 @@ export class Stage {
     Object.assign(this.canvas.style, { display: "block", width: "100%", height: "100%", outline: "none" });
     if (getComputedStyle(container).position === "static") container.style.position = "relative";
     container.append(this.canvas);
-    this.renderer = this._renderer();
+    this.renderer = this._makeRenderer();
     this.software = this.renderer !== null && SOFTWARE.test(readName(this.renderer.getContext()));
     this._observer = new ResizeObserver(() => this.resize());
     this._observer.observe(container);
   }
 
   /** @returns {WebGLRenderer|null} null where this browser has no WebGL */
-  _renderer() {
+  _makeRenderer() {
     const context = this.canvas.getContext("webgl2", { antialias: true, powerPreference: "high-performance" });
     if (context === null) {
       this._say("This browser draws no 3D (WebGL 2 is off or missing): the picture stays empty, the panels work.");
@@ -122,7 +122,7 @@ export class Stage {
 
   /** Fit the canvas to its container. */
   resize() {
-    const [width, height] = this.extent();
+    const [width, height] = this.measureExtent();
     const asked = [width, height, window.devicePixelRatio].join();
     if (asked === this._fitted) return;
     this._fitted = asked;
@@ -135,7 +135,7 @@ export class Stage {
   }
 
   /** Width and height [page pixels], never zero. @returns {[number, number]} */
-  extent() {
+  measureExtent() {
     return [Math.max(this.container.clientWidth, 1), Math.max(this.container.clientHeight, 1)];
   }
 
@@ -144,8 +144,8 @@ export class Stage {
     this.draw(); // what was drawn is gone once the browser has shown it
     return new Promise((resolve, reject) => {
       /** @param {Blob|null} blob */
-      const done = (blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be written")));
-      this.canvas.toBlob(done, "image/png");
+      const finish = (blob) => (blob ? resolve(blob) : reject(new Error("the picture could not be written")));
+      this.canvas.toBlob(finish, "image/png");
     });
   }
 

@@ -155,7 +155,7 @@ export function isUneven(terrain, up) {
  * @param {Vector3} eye
  * @param {Vector3} point
  */
-export function hides(terrain, eye, point) {
+export function isHiding(terrain, eye, point) {
   const way = point.clone().sub(eye);
   const ray = new Raycaster(eye, way.clone().normalize(), 0, way.length());
   return ray.intersectObject(terrain, true).some(({ object }) => object instanceof Mesh);

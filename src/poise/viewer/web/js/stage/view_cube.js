@@ -2,7 +2,7 @@
 
 /** @import { PerspectiveCamera } from "three" */
 
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 import { Vector3 } from "three";
 
 const HALF = 21; // pixels
@@ -35,7 +35,7 @@ export function listSides(up, front) {
 }
 
 /** What a second press of a key for this side asks for. @param {Side} side */
-export function opposite(side) {
+export function findOpposite(side) {
   return OPPOSITE[side];
 }
 
@@ -45,9 +45,9 @@ export class ViewCube {
    * @param {(side: Side) => void} onSide
    */
   constructor(container, onSide) {
-    this.faces = SIDES.map((side) => face(side, onSide));
-    this.cube = element("div", { class: "view-cube-turned" }, ...this.faces);
-    this.whole = element("div", { class: "view-cube", "data-testid": "view-cube" }, this.cube);
+    this.faces = SIDES.map((side) => makeFace(side, onSide));
+    this.cube = makeElement("div", { class: "view-cube-turned" }, ...this.faces);
+    this.whole = makeElement("div", { class: "view-cube", "data-testid": "view-cube" }, this.cube);
     container.append(this.whole);
     this.shown = "";
   }
@@ -60,7 +60,7 @@ export class ViewCube {
       const level = side !== "top" && side !== "bottom";
       const upwards = level ? sides.top : side === "top" ? sides.back : sides.front;
       const right = new Vector3().crossVectors(upwards, out);
-      button.style.transform = matrix(right, upwards.clone().negate(), out, out.clone().multiplyScalar(HALF));
+      button.style.transform = formatMatrix(right, upwards.clone().negate(), out, out.clone().multiplyScalar(HALF));
     });
     this.shown = "";
   }
@@ -69,8 +69,8 @@ export class ViewCube {
   turn(camera) {
     const e = camera.matrixWorld.elements; // columns: to the right, up and back, in the world
     /** @param {number} k */
-    const column = (k) => new Vector3(e[k], -e[4 + k], e[8 + k]);
-    const turned = matrix(column(0), column(1), column(2), new Vector3());
+    const readColumn = (k) => new Vector3(e[k], -e[4 + k], e[8 + k]);
+    const turned = formatMatrix(readColumn(0), readColumn(1), readColumn(2), new Vector3());
     if (turned === this.shown) return;
     this.shown = turned;
     this.cube.style.transform = turned;
@@ -82,10 +82,10 @@ export class ViewCube {
 }
 
 /** @param {Side} side @param {(side: Side) => void} onSide */
-function face(side, onSide) {
+function makeFace(side, onSide) {
   const title = `${TITLES[side]} (${KEYS[side]})`;
   const attributes = { type: "button", class: "view-cube-face", title, tabindex: -1, "data-side": side };
-  return element("button", { ...attributes, onclick: () => onSide(side) }, side);
+  return makeElement("button", { ...attributes, onclick: () => onSide(side) }, side);
 }
 
 /**
@@ -95,7 +95,7 @@ function face(side, onSide) {
  * @param {Vector3} z
  * @param {Vector3} shift
  */
-function matrix(x, y, z, shift) {
+function formatMatrix(x, y, z, shift) {
   const columns = [x, y, z].map((v) => [...v.toArray(), 0]);
   const numbers = [...columns.flat(), ...shift.toArray(), 1].map((value) => Number(value.toFixed(5)));
   return `matrix3d(${numbers.join(", ")})`;

@@ -26,9 +26,9 @@ import { NameLabel } from "poise/stage/name_label.js";
 import { PALETTES } from "poise/stage/palette.js";
 import { shine, useShadows } from "poise/stage/shadow.js";
 import { Stage } from "poise/stage/stage.js";
-import { opposite, ViewCube } from "poise/stage/view_cube.js";
-import { distance } from "poise/texts/figures.js";
-import { element } from "poise/widgets/element.js";
+import { findOpposite, ViewCube } from "poise/stage/view_cube.js";
+import { formatDistance } from "poise/texts/figures.js";
+import { makeElement } from "poise/widgets/element.js";
 import { Quaternion, Vector3 } from "three";
 
 const AROUND = 1.7; // of the distance, so that what is selected is seen where it belongs
@@ -69,13 +69,14 @@ export class Viewport {
     this._clip = null; // of that frame; null where the state of its version had not come
     this._carrier = 0; // index of the joint that the camera goes along with
     this._shape = "";
-    this.stage = new Stage(container, () => this._beforeDraw());
+    this.stage = new Stage(container, () => this._prepareDraw());
     this.gizmo = new Gizmo(this.stage, (message) => told.onDrag?.(message) ?? 0);
     this.view = new Camera(this.stage, (state) => told.onCamera(state));
     this.gizmo.setCamera(this.view);
     this.ground = new Ground(this.stage);
     this.label = new NameLabel(container);
-    this.contours = told.slot === 0 ? container.appendChild(element("p", { class: "contours", hidden: true })) : null;
+    this.contours =
+      told.slot === 0 ? container.appendChild(makeElement("p", { class: "contours", hidden: true })) : null;
     this.cube = told.slot === 0 ? new ViewCube(container, (side) => this.lookFrom(side)) : null;
     this.ring = told.slot === 0 ? new HintRing(container) : null;
     this.bone = new BoneTurn(this);
@@ -91,16 +92,8 @@ export class Viewport {
     this.resize();
   }
 
-  get scene() {
-    return this.stage.scene;
-  }
-
   get camera() {
     return this.view.camera;
-  }
-
-  get renderer() {
-    return this.stage.renderer;
   }
 
   /**
@@ -171,7 +164,7 @@ export class Viewport {
     const heights = this.ground.contours;
     this.contours.hidden = !heights;
     if (!heights) return;
-    const [thin, thick] = heights.map((height) => distance(height, this.actor?.model));
+    const [thin, thick] = heights.map((height) => formatDistance(height, this.actor?.model));
     this.contours.textContent = `contour lines every ${thin}, thick ones every ${thick}`;
   }
 
@@ -179,11 +172,11 @@ export class Viewport {
   _seeFigure() {
     const { actor, view } = this;
     if (!this.ground.terrain || !actor?.figure.ready || view.touched) return;
-    const point = new Vector3().fromArray(actor.figure.position(this._carrier)).divideScalar(this.stage.size);
+    const point = new Vector3().fromArray(actor.figure.readPosition(this._carrier)).divideScalar(this.stage.size);
     /** @type {Side[]} */
     const sides = ["left", "right", "back", "top"];
     for (const side of sides) {
-      if (!this.ground.hides(this.camera.position, point)) return;
+      if (!this.ground.isHiding(this.camera.position, point)) return;
       view.lookFrom(side);
       this._fit();
       view.touched = false;
@@ -208,10 +201,10 @@ export class Viewport {
     if (!this.actor) return;
     const { all } = this.actor.handles;
     /** @param {Handle|undefined} one */
-    const usable = (one) => one?.enabled && one.what !== "pin" && this.told.onDrag !== undefined;
+    const isUsable = (one) => one?.enabled && one.what !== "pin" && this.told.onDrag !== undefined;
     const targets = this.state?.scope === "body" ? [] : [...all.values()].filter(({ what }) => what === "target");
-    const first = targets.find(usable);
-    this.gizmo.attach(key !== null && usable(all.get(key)) ? key : (first?.key ?? null));
+    const first = targets.find(isUsable);
+    this.gizmo.attach(key !== null && isUsable(all.get(key)) ? key : (first?.key ?? null));
     this.told.onHold?.(this.gizmo.turns);
     this._paintHandles();
   }
@@ -267,16 +260,16 @@ export class Viewport {
   setFrame(frame) {
     if (!this.actor || frame.joints !== this.actor.figure.count) return; // of a model that is gone
     const { figure } = this.actor;
-    const before = figure.ready ? figure.position(this._carrier) : null;
+    const before = figure.ready ? figure.readPosition(this._carrier) : null;
     this.actor.setFrame(frame, this.told.slot);
     const solved = (frame.status[this.told.slot] ?? "nothing") !== "nothing";
     this.bone.follow(frame.serial);
     this.limitHandles.update();
     if (this._fresh) this._meet(this.actor);
-    else if (before && this._runs(frame)) this._goAlong(this.actor, before);
-    else if (solved && this._unsolved && !this.view.touched && this.view.cuts(this.actor.joints())) this._fit();
+    else if (before && this._isRunning(frame)) this._goAlong(this.actor, before);
+    else if (solved && this._unsolved && !this.view.touched && this.view.isCut(this.actor.listJoints())) this._fit();
     this._time = frame.time;
-    this._clip = this._clipOf(frame);
+    this._clip = this._findClip(frame);
     // what is shown is the pose alone: the solver is being compiled, unless it waits for a part to be pulled
     this._unsolved = !solved && this.state?.scope !== "body";
     this.stage.invalidate();
@@ -287,14 +280,14 @@ export class Viewport {
    * the camera stays.
    * @param {Frame} frame
    */
-  _runs(frame) {
-    const clip = this._clipOf(frame);
+  _isRunning(frame) {
+    const clip = this._findClip(frame);
     const sought = clip !== null && clip === this._clip && frame.time !== this._time;
     return (frame.playing || sought) && Boolean(this.state?.clip) && this.grab.taken === null;
   }
 
   /** The clip that a frame shows, as far as is known. @param {Frame} frame @returns {string|null} */
-  _clipOf(frame) {
+  _findClip(frame) {
     return frame.version === this.state?.version ? this.state.clip : null;
   }
 
@@ -304,8 +297,8 @@ export class Viewport {
    * @param {number[]} before
    */
   _goAlong(actor, before) {
-    this.view.carry(before, actor.figure.position(this._carrier));
-    if (!this.view.touched && this.view.cuts(actor.joints())) this.view.backOff(GIVING_ROOM);
+    this.view.carry(before, actor.figure.readPosition(this._carrier));
+    if (!this.view.touched && this.view.isCut(actor.listJoints())) this.view.backOff(GIVING_ROOM);
   }
 
   /** The first frame of a model or clip. @param {Actor} actor */
@@ -314,10 +307,10 @@ export class Viewport {
     this.ground.standUnder(actor.figure);
     actor.trail.clear();
     const same = this._met === actor;
-    if (same && !this.view.cuts(actor.joints())) return; // of another clip that is in the picture
+    if (same && !this.view.isCut(actor.listJoints())) return; // of another clip that is in the picture
     this._met = actor;
     if (!same) {
-      this.view.setFront(actor.front(this.camera.up));
+      this.view.setFront(actor.findFront(this.camera.up));
       this.cube?.setSides(this.view.sides);
       this.view.lookFromFront();
     }
@@ -370,7 +363,7 @@ export class Viewport {
   /** Bring figure and targets into the picture. */
   frameAll() {
     this._fit();
-    this.told.onCamera(this.view.state());
+    this.told.onCamera(this.view.readState());
   }
 
   /** Bring the selected joint into the picture, or else the gizmo's chain. */
@@ -379,27 +372,27 @@ export class Viewport {
     if (!points.length) return this.frameAll();
     this.view.frame(points, { room: AROUND });
     this.view.touched = true; // somebody looks at this: it stays
-    this.told.onCamera(this.view.state());
+    this.told.onCamera(this.view.readState());
   }
 
   /** Places of what is selected. @returns {number[][]} */
   _listChosen() {
     const { actor } = this;
     if (!actor?.figure.ready) return [];
-    if (actor.selected >= 0) return actor.around(actor.selected);
+    if (actor.selected >= 0) return actor.listAround(actor.selected);
     const { handle } = this.gizmo;
     const chain = this.state?.chains?.find(({ id }) => handle && id === handle.id);
     const rows = (chain?.joints ?? []).flatMap((name) => actor.figure.rows.get(name) ?? []);
-    return handle ? [handle.object.position.toArray(), ...rows.flatMap((row) => actor.around(row))] : [];
+    return handle ? [handle.object.position.toArray(), ...rows.flatMap((row) => actor.listAround(row))] : [];
   }
 
   /** Look from a side. Where it is looked from there already, from the other. @param {Side} side */
   lookFrom(side) {
     if (!this.actor?.figure.ready) return;
     const { touched } = this.view;
-    this.view.lookFrom(this.view.side === side ? opposite(side) : side);
+    this.view.lookFrom(this.view.side === side ? findOpposite(side) : side);
     if (!touched) this._fit();
-    this.told.onCamera(this.view.state());
+    this.told.onCamera(this.view.readState());
   }
 
   _fit() {
@@ -408,7 +401,7 @@ export class Viewport {
     const { all } = this.actor.handles;
     const targets = [...all.values()].filter(({ what, enabled }) => enabled && (what === "target" || what === "pin"));
     const places = targets.map(({ object }) => object.position.toArray());
-    this.view.frame(this.actor.points(), { handles: this.told.onDrag ? places : [] });
+    this.view.frame(this.actor.listPoints(), { handles: this.told.onDrag ? places : [] });
   }
 
   /** Forget the way of the tips. */
@@ -419,7 +412,7 @@ export class Viewport {
 
   /** Fit the picture to its place. Where no hand has moved the camera and none pulls, everything is framed anew. */
   resize() {
-    const shape = this.stage.extent().join();
+    const shape = this.stage.measureExtent().join();
     this.stage.resize();
     if (shape !== this._shape && this._met === this.actor && !this.view.touched && !this.grab.taken) this._fit();
     this._shape = shape;
@@ -431,20 +424,20 @@ export class Viewport {
   }
 
   /** Where a joint is drawn, from the matrix that is drawn. @param {number} row @returns {number[]} rig coordinates */
-  jointPosition(row, character = 0) {
-    return new Vector3().setFromMatrixPosition(this._drawnMatrix(row, character)).toArray();
+  readPosition(row, character = 0) {
+    return new Vector3().setFromMatrixPosition(this._readDrawnMatrix(row, character)).toArray();
   }
 
   /** @param {number} row @param {number} character */
-  _drawnMatrix(row, character) {
+  _readDrawnMatrix(row, character) {
     if (!this.actor) throw new Error("no model is shown yet");
-    return this.actor.drawnMatrix(row, character);
+    return this.actor.readDrawnMatrix(row, character);
   }
 
   /** How a joint is turned, from the matrix that is drawn. @param {number} row @returns {number[]} w x y z */
-  jointRotation(row, character = 0) {
+  readRotation(row, character = 0) {
     const turn = new Quaternion();
-    this._drawnMatrix(row, character).decompose(new Vector3(), turn, new Vector3());
+    this._readDrawnMatrix(row, character).decompose(new Vector3(), turn, new Vector3());
     return [turn.w, turn.x, turn.y, turn.z];
   }
 
@@ -456,7 +449,7 @@ export class Viewport {
     return [box.left + x, box.top + y];
   }
 
-  _beforeDraw() {
+  _prepareDraw() {
     this.gizmo.flush();
     this.view.fitPlanes();
     this.view.refresh();

@@ -9,11 +9,11 @@
 
 import { keep } from "poise/files/keep.js";
 import { makeBusySign } from "poise/notices/busy_sign.js";
-import { caption } from "poise/stage/caption.js";
+import { makeCaption } from "poise/stage/caption.js";
 import { Viewport } from "poise/stage/viewport.js";
 import { chooseShadows } from "poise/state/settings.js";
 import { VIEW_LETTERS } from "poise/widgets/colours.js";
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 
 /**
  * @typedef {{viewport: Viewport, whole: HTMLElement, forget: () => void, loading: boolean}} View
@@ -41,25 +41,25 @@ export class Views {
     /** @type {View[]} */
     this.views = [];
     this.turned = false; // by hand: then the camera is left alone
-    store.on("model", (model) => this.each((view) => this.load(view, model)));
-    store.on("terrain", ({ message, asset }) => this.each(({ viewport }) => viewport.setTerrain(message, asset)));
+    store.on("model", (model) => this.callEach((view) => this.load(view, model)));
+    store.on("terrain", ({ message, asset }) => this.callEach(({ viewport }) => viewport.setTerrain(message, asset)));
     store.on("state", (state) => this.follow(state));
     store.on("dragged", (drag) => this.followDrag(drag));
-    store.on("answer", (answer) => this.each(({ viewport }) => viewport.setAnswer(answer)));
-    store.on("frame", (frame) => this.each((view) => view.loading || view.viewport.setFrame(frame)));
-    store.on("ghost", (frame) => this.each((view) => view.loading || view.viewport.setGhost(frame)));
-    store.on("selected", (joint) => this.each(({ viewport }) => viewport.setSelected(joint)));
-    store.on("show", (show) => this.each(({ viewport }) => viewport.setShow(show)));
-    store.on("active", (chain) => this.each(({ viewport }) => viewport.activateChain(chain)));
-    store.on(["gizmo", "space"], () => this.each((view) => this.setGizmo(view)));
-    store.on("marks", ({ marks }) => this.each(({ viewport }) => viewport.clouds.set(marks)));
-    store.on(["selected", "turning"], () => this.each((view) => this.setBone(view)));
+    store.on("answer", (answer) => this.callEach(({ viewport }) => viewport.setAnswer(answer)));
+    store.on("frame", (frame) => this.callEach((view) => view.loading || view.viewport.setFrame(frame)));
+    store.on("ghost", (frame) => this.callEach((view) => view.loading || view.viewport.setGhost(frame)));
+    store.on("selected", (joint) => this.callEach(({ viewport }) => viewport.setSelected(joint)));
+    store.on("show", (show) => this.callEach(({ viewport }) => viewport.setShow(show)));
+    store.on("active", (chain) => this.callEach(({ viewport }) => viewport.activateChain(chain)));
+    store.on(["gizmo", "space"], () => this.callEach((view) => this.setGizmo(view)));
+    store.on("marks", ({ marks }) => this.callEach(({ viewport }) => viewport.clouds.set(marks)));
+    store.on(["selected", "turning"], () => this.callEach((view) => this.setBone(view)));
     store.on(
       "connection",
-      (status) => status === "open" && this.each(({ viewport }) => viewport.actor?.handles.forgetHeld()),
+      (status) => status === "open" && this.callEach(({ viewport }) => viewport.actor?.handles.forgetHeld()),
     );
-    store.on("hinted", (on) => this.each(({ viewport }) => viewport.setHinted(on)));
-    store.on("theme", (theme) => this.each(({ viewport }) => viewport.setTheme(theme)));
+    store.on("hinted", (on) => this.callEach(({ viewport }) => viewport.setHinted(on)));
+    store.on("theme", (theme) => this.callEach(({ viewport }) => viewport.setTheme(theme)));
     new ResizeObserver(() => this.resize()).observe(place);
   }
 
@@ -69,12 +69,12 @@ export class Views {
   }
 
   resize() {
-    this.each(({ viewport }) => viewport.resize());
+    this.callEach(({ viewport }) => viewport.resize());
     this.lookAlike();
   }
 
   /** @param {(view: View) => void} act */
-  each(act) {
+  callEach(act) {
     this.views.forEach(act);
   }
 
@@ -84,7 +84,7 @@ export class Views {
     while (this.views.length > state.views) this.remove();
     while (this.views.length < state.views) this.add();
     this.place.dataset.views = String(state.views);
-    this.each(({ viewport }) => viewport.setState(state));
+    this.callEach(({ viewport }) => viewport.setState(state));
     if (before && before !== state.views && !this.turned) this.frameAll(); // the views have another shape now
   }
 
@@ -110,12 +110,12 @@ export class Views {
   add() {
     const { store } = this;
     const slot = this.views.length;
-    const canvas = element("div", { class: "view-canvas" });
-    const { whole: words, forget: forgetWords } = caption(store, slot);
+    const canvas = makeElement("div", { class: "view-canvas" });
+    const { whole: words, forget: forgetWords } = makeCaption(store, slot);
     const sign = slot === 0 ? makeBusySign(store, () => this.hands.onCancel()) : null;
     if (sign) words.append(sign.whole);
     const forget = () => [forgetWords, sign?.forget].forEach((each) => each?.());
-    const whole = element(
+    const whole = makeElement(
       "section",
       {
         class: "view",
@@ -210,16 +210,16 @@ export class Views {
   /** All views look from the same place. What differs is the answer, not the angle. */
   lookAlike(from = this.viewports[0]) {
     for (const viewport of this.viewports)
-      if (viewport !== from) viewport.view.set(from.view.state(), from.view.touched);
+      if (viewport !== from) viewport.view.set(from.view.readState(), from.view.touched);
   }
 
   /** Forget the ways of the tips. */
   clearTrails() {
-    this.each(({ viewport }) => viewport.clearTrail());
+    this.callEach(({ viewport }) => viewport.clearTrail());
   }
 
   frameAll() {
-    this.each(({ viewport }) => viewport.resize());
+    this.callEach(({ viewport }) => viewport.resize());
     this.viewports[0]?.frameAll();
     this.lookAlike();
   }

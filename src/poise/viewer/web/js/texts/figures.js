@@ -2,7 +2,7 @@
 
 /** @import { Model } from "poise/protocol/messages.ts" */
 
-import { bare, length } from "poise/texts/spoken.js";
+import { sayLength, sayUnitless } from "poise/texts/spoken.js";
 
 /** Names of a file's unit, by its length in metres. @type {[number, string][]} */
 const UNITS = [
@@ -19,7 +19,7 @@ const UNITS = [
  * @param {number} [digits] significant
  * @returns {string}
  */
-export function short(value, digits = 3) {
+export function shorten(value, digits = 3) {
   if (!Number.isFinite(value)) return "-";
   if (value === 0) return "0";
   const size = Math.abs(value);
@@ -43,17 +43,17 @@ export function findLengthUnit(model) {
  * @param {Model|null|undefined} model
  * @returns {string} a distance as it is spoken of; of rigs in metres in millimetres
  */
-export function distance(value, model) {
+export function formatDistance(value, model) {
   if (!Number.isFinite(value)) return "-";
   const metres = model?.metres_per_unit;
-  return metres ? length(value * metres * 1000) : `${bare(value, model?.size ?? 1)} units`;
+  return metres ? sayLength(value * metres * 1000) : `${sayUnitless(value, model?.size ?? 1)} units`;
 }
 
 /**
  * @param {Model|null|undefined} model
  * @returns {number} digits after the point that a coordinate of a rig is worth: a thousandth of its size
  */
-export function places(model) {
+export function countDigits(model) {
   return Math.min(Math.max(3 - Math.floor(Math.log10(model?.size || 1)), 0), 12);
 }
 
@@ -61,7 +61,7 @@ export function places(model) {
  * @param {number[]} values
  * @returns {number} the one in the middle
  */
-export function median(values) {
+export function findMedian(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;

@@ -25,7 +25,7 @@ function roundNumber(value, digits) {
 }
 
 /** @param {number} mm @returns {string} "0.05 mm", "12 mm", "1.25 m" */
-export function length(mm) {
+export function sayLength(mm) {
   const size = Math.abs(mm);
   if (size === 0) return "0 mm";
   if (size < LEAST) return `under ${LEAST} mm`;
@@ -35,20 +35,20 @@ export function length(mm) {
 }
 
 /** @param {number} degrees @returns {string} "0.3°" */
-export function angle(degrees) {
+function sayAngle(degrees) {
   const size = Math.abs(degrees);
   if (size === 0) return "0°";
   return size < LEAST ? `under ${LEAST}°` : `${size < 1 ? Number(degrees.toFixed(2)) : roundNumber(degrees, 3)}°`;
 }
 
 /** A length in file units that have no name. @param {number} value @param {number} size of the figure */
-export function bare(value, size) {
+export function sayUnitless(value, size) {
   if (Math.abs(value) < LEAST_SHARE * size) return "0";
   return Math.abs(value) < 1e-4 || Math.abs(value) >= 1e6 ? value.toExponential(1) : roundNumber(value, 3);
 }
 
 /** @param {number} microseconds @returns {string} "12 µs", "1.3 ms", "2.4 s" */
-export function time(microseconds) {
+export function sayTime(microseconds) {
   if (!Number.isFinite(microseconds) || microseconds <= 0) return "-";
   if (microseconds >= 999_500) return `${roundNumber(microseconds / 1e6, 2)} s`;
   if (microseconds >= 999.5) return `${roundNumber(microseconds / 1000, 2)} ms`;
@@ -66,12 +66,12 @@ export function time(microseconds) {
  */
 export function speak(sentence, size) {
   const told = sentence
-    .replace(BOTH, (_, _radians, degrees) => angle(Number(degrees)))
-    .replace(LENGTH, (_, value) => length(Number(value)))
-    .replace(METRES, (_, value) => length(1000 * Number(value)))
-    .replace(DEGREES, (_, value) => angle(Number(value)))
-    .replace(RADIANS, (_, value) => angle((Number(value) * 180) / Math.PI))
-    .replace(BARE, (value) => bare(Number(value), size));
+    .replace(BOTH, (_, _radians, degrees) => sayAngle(Number(degrees)))
+    .replace(LENGTH, (_, value) => sayLength(Number(value)))
+    .replace(METRES, (_, value) => sayLength(1000 * Number(value)))
+    .replace(DEGREES, (_, value) => sayAngle(Number(value)))
+    .replace(RADIANS, (_, value) => sayAngle((Number(value) * 180) / Math.PI))
+    .replace(BARE, (value) => sayUnitless(Number(value), size));
   return told.replace(REACHED, (_, left, iterations) => {
     const parts = left.split(" and ").filter((/** @type {string} */ part) => !NOTHING.test(part));
     const took = Number(iterations) ? `, ${iterations} iteration${iterations === "1" ? "" : "s"}` : "";

@@ -8,7 +8,7 @@
  * @import { Store } from "poise/state/store.js"
  */
 
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 import { makeToolButton } from "poise/widgets/tool_button.js";
 
 const NEAR = 1e-3; // [s] a time at a mark
@@ -26,15 +26,15 @@ export class BadFrames {
     /** @type {Stretch|null} that was asked for last */
     this.asked = null;
     this.drawn = "";
-    this.marks = element("div", { class: "bad-marks", role: "group", "aria-label": "Bad frames" });
-    this.words = element("span", { class: "bad-words", role: "status", "data-testid": "bad-words" });
+    this.marks = makeElement("div", { class: "bad-marks", role: "group", "aria-label": "Bad frames" });
+    this.words = makeElement("span", { class: "bad-words", role: "status", "data-testid": "bad-words" });
     this.previous = makeToolButton("bad-previous", "back", "Previous bad frame (Shift+N)", () => this.go(-1));
     this.next = makeToolButton("bad-next", "step", "Next bad frame (N)", () => this.go(1));
-    this.whole = element(
+    this.whole = makeElement(
       "div",
       { class: "bad-frames", hidden: true, "data-testid": "bad-frames" },
       this.marks,
-      element("div", { class: "bad-line" }, this.previous, this.next, this.words),
+      makeElement("div", { class: "bad-line" }, this.previous, this.next, this.words),
     );
     store.on("state", (state) => this.draw(state));
     store.on("frame", ({ time }) => this.say(time));
@@ -55,7 +55,7 @@ export class BadFrames {
 
   /** @param {Stretch} stretch @param {number} seconds of the clip */
   mark(stretch, seconds) {
-    const mark = element("button", {
+    const mark = makeElement("button", {
       type: "button",
       class: "bad-mark",
       title: stretch.text,

@@ -5,7 +5,7 @@
  * @import { Store } from "poise/state/store.js"
  */
 
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 
 export class ContactBars {
   /** @param {Store} store */
@@ -13,9 +13,9 @@ export class ContactBars {
     this.store = store;
     this.drawn = "";
     this.seconds = 0; // of the clip
-    this.rows = element("div", { class: "contact-rows" });
-    this.now = element("div", { class: "now" });
-    this.whole = element("div", { class: "contacts", "data-testid": "contacts", role: "img" }, this.rows, this.now);
+    this.rows = makeElement("div", { class: "contact-rows" });
+    this.now = makeElement("div", { class: "now" });
+    this.whole = makeElement("div", { class: "contacts", "data-testid": "contacts", role: "img" }, this.rows, this.now);
     store.on("state", (state) => this.draw(state));
     store.on("frame", (frame) => this.move(frame.time));
   }
@@ -33,11 +33,11 @@ export class ContactBars {
     this.whole.setAttribute("aria-label", said.join(", "));
     this.rows.replaceChildren(
       ...contacts.map(({ foot, intervals }) =>
-        element(
+        makeElement(
           "div",
           { class: "contact-row", title: `${foot} on the ground` },
-          element("span", { class: "foot" }, foot),
-          ...intervals.map((interval) => this.bar(interval)),
+          makeElement("span", { class: "foot" }, foot),
+          ...intervals.map((interval) => this.makeBar(interval)),
         ),
       ),
     );
@@ -45,8 +45,8 @@ export class ContactBars {
   }
 
   /** @param {number[]} numbers */
-  bar([from, to]) {
-    const bar = element("div", { class: "bar" });
+  makeBar([from, to]) {
+    const bar = makeElement("div", { class: "bar" });
     bar.style.left = `${(100 * from) / this.seconds}%`;
     bar.style.width = `${(100 * (to - from)) / this.seconds}%`;
     return bar;

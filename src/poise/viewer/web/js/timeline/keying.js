@@ -7,7 +7,7 @@
  * @import { Playhead } from "poise/timeline/playhead.js"
  */
 
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 import { makeToolButton, retitle } from "poise/widgets/tool_button.js";
 
 const NEAR = 1e-3; // [s]
@@ -31,10 +31,10 @@ export function describeKey({ store, playhead }, what, phase) {
 }
 
 /** Key, and taking a key away. @param {Page} page @param {Commands} commands */
-export function keyButtons({ store, send, playhead }, commands) {
+export function makeKeyButtons({ store, send, playhead }, commands) {
   const key = makeToolButton("key", "key", "", commands.key);
-  const remove = makeToolButton("unkey", "close", "", () => send({ do: "unkey", ...now() }));
-  const now = () => ({ joint: store.get("selected"), time: keyHere(store, playhead)?.time });
+  const remove = makeToolButton("unkey", "close", "", () => send({ do: "unkey", ...findKey() }));
+  const findKey = () => ({ joint: store.get("selected"), time: findKeyHere(store, playhead)?.time });
   store.on(["keying", "state"], () => {
     const on = store.get("keying") === true;
     key.disabled = !store.get("state")?.clip;
@@ -42,7 +42,7 @@ export function keyButtons({ store, send, playhead }, commands) {
     retitle(key, "Key (K): bones that are turned (T) are keyed into the clip at this time");
   });
   store.on(["selected", "state", "frame", "asked"], () => {
-    const here = keyHere(store, playhead);
+    const here = findKeyHere(store, playhead);
     remove.disabled = !here;
     retitle(remove, here ? `Remove the key of ${here.joint}` : "No key of the selected bone at this time");
   });
@@ -50,15 +50,15 @@ export function keyButtons({ store, send, playhead }, commands) {
 }
 
 /** @param {Store} store @param {Playhead} playhead */
-function keyHere(store, playhead) {
+function findKeyHere(store, playhead) {
   const joint = store.get("selected");
   const keys = store.get("state")?.keys ?? [];
   return keys.find((key) => key.joint === joint && Math.abs(key.time - playhead.time) < NEAR) ?? null;
 }
 
 /** A mark on the track for each key; a click goes there. @param {Page} page */
-export function keyMarks({ store, playhead }) {
-  const whole = element("div", { class: "key-marks", "data-testid": "key-marks", hidden: true });
+export function makeKeyMarks({ store, playhead }) {
+  const whole = makeElement("div", { class: "key-marks", "data-testid": "key-marks", hidden: true });
   let shown = "";
   store.on(["state", "selected"], () => {
     const { keys = [], duration = 0 } = store.get("state") ?? {};
@@ -75,7 +75,7 @@ export function keyMarks({ store, playhead }) {
 /** @param {State["keys"][0]} of @param {number} duration @param {string|null} selected @param {Playhead} playhead */
 function mark({ joint, time }, duration, selected, playhead) {
   const words = `${joint}, ${time.toFixed(2)} s`;
-  const made = element("button", {
+  const made = makeElement("button", {
     type: "button",
     class: joint === selected ? "key-mark own" : "key-mark",
     title: words,

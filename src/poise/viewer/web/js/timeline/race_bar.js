@@ -6,7 +6,7 @@
  * @import { Store } from "poise/state/store.js"
  */
 
-import { element, setOptions } from "poise/widgets/element.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
 import { makeToolButton, redraw } from "poise/widgets/tool_button.js";
 
 const SPEEDS = [1, 2, 5, 10, 30, 60]; // iterations a second
@@ -19,8 +19,8 @@ const STILL = "(prefers-reduced-motion: reduce)";
  */
 export function makeRaceBar({ store, send }, commands) {
   const play = makeToolButton("race-play", "play", "Play the race (Space)", commands.play);
-  const clock = element("output", { class: "clock", "data-testid": "race-clock" });
-  const slider = element("input", {
+  const clock = makeElement("output", { class: "clock", "data-testid": "race-clock" });
+  const slider = makeElement("input", {
     type: "range",
     min: 0,
     step: 1,
@@ -30,10 +30,10 @@ export function makeRaceBar({ store, send }, commands) {
     oninput: () => send({ do: "race_seek", iteration: Number(slider.value) }),
   });
   const speed = makeSpeedChoice(store, send);
-  const whole = element(
+  const whole = makeElement(
     "div",
     { class: "race-bar", hidden: true, "data-testid": "race-bar" },
-    element(
+    makeElement(
       "div",
       { class: "timeline-tools", role: "group", "aria-label": "Race" },
       makeToolButton("race-restart", "start", "Restart the race (R)", commands.reset),
@@ -71,7 +71,7 @@ export function makeRaceBar({ store, send }, commands) {
 
 /** @param {Store} store @param {Send} send */
 function makeSpeedChoice(store, send) {
-  const select = element("select", {
+  const select = makeElement("select", {
     "data-testid": "race-speed",
     "aria-label": "Iterations a second",
     title: "Iterations a second",

@@ -8,9 +8,9 @@
 
 import { BadFrames } from "poise/timeline/bad_frames.js";
 import { ContactBars } from "poise/timeline/contact_bars.js";
-import { keyButtons, keyMarks } from "poise/timeline/keying.js";
+import { makeKeyButtons, makeKeyMarks } from "poise/timeline/keying.js";
 import { makeRaceBar } from "poise/timeline/race_bar.js";
-import { element, setOptions } from "poise/widgets/element.js";
+import { makeElement, setOptions } from "poise/widgets/element.js";
 import { tick } from "poise/widgets/fields.js";
 import { makeToolButton, redraw } from "poise/widgets/tool_button.js";
 
@@ -25,7 +25,7 @@ const NONE = "";
 export function fillTimeline(place, page, commands) {
   const { store, send } = page;
   const player = new Player(page);
-  const clip = element("select", {
+  const clip = makeElement("select", {
     "data-testid": "clip",
     "aria-label": "Clip",
     title: "Clip",
@@ -38,17 +38,17 @@ export function fillTimeline(place, page, commands) {
   page.badFrames = bad;
   place.append(
     makeRaceBar(page, commands),
-    element(
+    makeElement(
       "div",
       { class: "timeline-tools" },
       makeToolButton("to-start", "start", "To the start", () => send({ do: "seek", time: 0 })),
-      player.button(commands.play),
+      player.makeButton(commands.play),
       clip,
       player.speed,
       player.clock,
-      ...keyButtons(page, commands),
-      element("span", { class: "spring" }),
-      element(
+      ...makeKeyButtons(page, commands),
+      makeElement("span", { class: "spring" }),
+      makeElement(
         "label",
         { class: "check", title: "Feet stand still where they land, on this ground" },
         plant,
@@ -56,7 +56,7 @@ export function fillTimeline(place, page, commands) {
       ),
       terrain,
     ),
-    element("div", { class: "track" }, player.slider, keyMarks(page), contacts.whole, bad.whole),
+    makeElement("div", { class: "track" }, player.slider, makeKeyMarks(page), contacts.whole, bad.whole),
   );
   store.on("state", (state) => {
     setOptions(clip, [
@@ -80,7 +80,7 @@ class Player {
     this.store = store;
     this.playhead = playhead;
     this.seconds = 0; // of the clip
-    this.slider = element("input", {
+    this.slider = makeElement("input", {
       type: "range",
       min: 0,
       step: "any",
@@ -90,8 +90,8 @@ class Player {
       onpointerdown: () => playhead.seek(playhead.time), // held where it is
       oninput: () => playhead.seek(Number(this.slider.value)),
     });
-    this.clock = element("output", { class: "clock", "data-testid": "clock" });
-    this.speed = element("select", {
+    this.clock = makeElement("output", { class: "clock", "data-testid": "clock" });
+    this.speed = makeElement("select", {
       "data-testid": "speed",
       "aria-label": "Speed",
       title: "Speed",
@@ -102,7 +102,7 @@ class Player {
   }
 
   /** @param {() => void} act */
-  button(act) {
+  makeButton(act) {
     const play = makeToolButton("play", "play", "Play (Space)", act);
     this.store.on("state", (state) => {
       play.disabled = !state.clip;
@@ -149,13 +149,13 @@ function makeTerrainChoice(store, send) {
     if (words.hidden) send({ do: "terrain", words: select.value || null });
     else words.focus();
   };
-  const select = element("select", {
+  const select = makeElement("select", {
     "data-testid": "terrain",
     "aria-label": "Ground",
     title: "Ground",
     onchange: choose,
   });
-  const words = element("input", {
+  const words = makeElement("input", {
     type: "text",
     class: "words",
     hidden: true,
@@ -179,5 +179,5 @@ function makeTerrainChoice(store, send) {
     select.value = now ?? NONE;
     words.hidden = true;
   });
-  return element("span", { class: "pair" }, select, words);
+  return makeElement("span", { class: "pair" }, select, words);
 }

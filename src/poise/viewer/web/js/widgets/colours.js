@@ -5,7 +5,7 @@
  */
 
 /** One a chain, in the order of `state.chains`. The first follows the last. */
-export const CHAIN_COLOURS = ["#3b9ded", "#e0872b", "#2fae66", "#c86dd7", "#d8a21b", "#19a7a8", "#e0607e", "#8a84e8"];
+const CHAIN_COLOURS = ["#3b9ded", "#e0872b", "#2fae66", "#c86dd7", "#d8a21b", "#19a7a8", "#e0607e", "#8a84e8"];
 
 /**
  * The views: letter, and the line of its curve. Colours are told apart by the colour-blind, and so are dashes without

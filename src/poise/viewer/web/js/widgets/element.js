@@ -17,7 +17,7 @@
  * @param {...(Node|string|null)} children
  * @returns {HTMLElementTagNameMap[Tag]}
  */
-export function element(tag, attributes = {}, ...children) {
+export function makeElement(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) setAttribute(made, name, value);
   made.append(...children.filter((child) => child !== null));
@@ -47,7 +47,7 @@ export function setOptions(select, options) {
   const key = JSON.stringify(options);
   if (select.dataset.options === key) return; // a menu that is open must not be rebuilt under the pointer
   const chosen = select.value;
-  select.replaceChildren(...options.map((o) => element("option", { value: o.value, title: o.title }, o.text)));
+  select.replaceChildren(...options.map((o) => makeElement("option", { value: o.value, title: o.title }, o.text)));
   select.dataset.options = key;
   if (options.some((o) => o.value === chosen)) select.value = chosen;
 }

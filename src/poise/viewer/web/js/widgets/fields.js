@@ -1,6 +1,6 @@
 /** Fields for numbers and choices. A field that somebody types into does not change. */
 
-import { element } from "poise/widgets/element.js";
+import { makeElement } from "poise/widgets/element.js";
 
 /**
  * A field for one number; empty stands for null. `change` is called when a number was typed and confirmed; what is none
@@ -11,7 +11,7 @@ import { element } from "poise/widgets/element.js";
  * @returns {HTMLInputElement}
  */
 export function makeNumberField(attributes, change) {
-  const field = element("input", { type: "number", step: "any", autocomplete: "off", ...attributes });
+  const field = makeElement("input", { type: "number", step: "any", autocomplete: "off", ...attributes });
   field.addEventListener("change", () => {
     delete field.dataset.late;
     const { badInput, valueMissing } = field.validity;
@@ -50,11 +50,11 @@ export function showNumber(field, value, places = 12) {
  * @param {(value: any) => void} choose
  * @returns {{whole: HTMLElement, show: (value: any, refused?: Record<string, string|null>) => void}}
  */
-export function segments(label, choices, choose) {
+export function makeSegments(label, choices, choose) {
   const buttons = choices.map(({ value, text, testid, title }) =>
-    element("button", { type: "button", "data-testid": testid, title, onclick: () => choose(value) }, text),
+    makeElement("button", { type: "button", "data-testid": testid, title, onclick: () => choose(value) }, text),
   );
-  const whole = element("div", { class: "segments", role: "group", "aria-label": label }, ...buttons);
+  const whole = makeElement("div", { class: "segments", role: "group", "aria-label": label }, ...buttons);
   /** @param {any} chosen @param {Record<string, string|null>} [refused] */
   const show = (chosen, refused = {}) =>
     buttons.forEach((button, i) => {
@@ -74,8 +74,8 @@ export function segments(label, choices, choose) {
  * @param {string} [title]
  * @returns {HTMLElement}
  */
-export function line(text, field, title = "") {
-  return element("label", { class: "line", title }, element("span", { class: "line-name" }, text), field);
+export function makeLine(text, field, title = "") {
+  return makeElement("label", { class: "line", title }, makeElement("span", { class: "line-name" }, text), field);
 }
 
 /**
@@ -84,7 +84,7 @@ export function line(text, field, title = "") {
  * @returns {HTMLInputElement}
  */
 export function tick(attributes, change) {
-  const box = element("input", { type: "checkbox", ...attributes });
+  const box = makeElement("input", { type: "checkbox", ...attributes });
   box.addEventListener("change", () => change(box.checked));
   return box;
 }

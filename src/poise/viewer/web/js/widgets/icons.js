@@ -45,7 +45,7 @@ const PATHS = {
  * @param {string} name
  * @returns {SVGSVGElement} a drawing that screen readers skip: its button carries the words
  */
-export function icon(name) {
+export function makeIcon(name) {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", "0 0 16 16");
   svg.setAttribute("class", "icon");

@@ -1,7 +1,7 @@
 /** A button with a list under it. A click elsewhere or Esc closes it. */
 
-import { element, find } from "poise/widgets/element.js";
-import { icon } from "poise/widgets/icons.js";
+import { find, makeElement } from "poise/widgets/element.js";
+import { makeIcon } from "poise/widgets/icons.js";
 
 const GAP = 4; // [px] between button and list, and from the edge of the window
 
@@ -10,10 +10,10 @@ const GAP = 4; // [px] between button and list, and from the edge of the window
  * @param {HTMLElement} list
  * @returns {HTMLElement}
  */
-export function menu({ text, title, testid, drawing }, list) {
+export function makeMenu({ text, title, testid, drawing }, list) {
   list.classList.add("menu");
   list.setAttribute("popover", "auto");
-  const opener = element(
+  const opener = makeElement(
     "button",
     {
       type: "button",
@@ -23,9 +23,9 @@ export function menu({ text, title, testid, drawing }, list) {
       "aria-haspopup": "menu",
       "aria-expanded": "false",
     },
-    drawing ? icon(drawing) : null,
-    element("span", { class: "tool-text" }, text),
-    icon("down"),
+    drawing ? makeIcon(drawing) : null,
+    makeElement("span", { class: "tool-text" }, text),
+    makeIcon("down"),
   );
   opener.popoverTargetElement = list;
   list.addEventListener("beforetoggle", (event) =>
@@ -33,7 +33,7 @@ export function menu({ text, title, testid, drawing }, list) {
   );
   list.addEventListener("toggle", (event) => event.newState === "open" && placeList(opener, list));
   list.addEventListener("keydown", (event) => walk(event, list));
-  return element("span", { class: "menu-place" }, opener, list);
+  return makeElement("span", { class: "menu-place" }, opener, list);
 }
 
 /**
@@ -43,12 +43,12 @@ export function menu({ text, title, testid, drawing }, list) {
  * @param {string} note
  * @param {() => void} act
  */
-export function entry(testid, text, note, act) {
-  const whole = element(
+export function makeEntry(testid, text, note, act) {
+  const whole = makeElement(
     "button",
     { type: "button", class: "entry", "data-testid": testid },
-    element("span", { class: "entry-title" }, text),
-    note ? element("span", { class: "entry-note" }, note) : null,
+    makeElement("span", { class: "entry-title" }, text),
+    note ? makeElement("span", { class: "entry-note" }, note) : null,
   );
   whole.addEventListener("click", () => {
     /** @type {HTMLElement|null} */ (whole.closest("[popover]"))?.hidePopover();

@@ -2,8 +2,8 @@
 
 /** @import { Store } from "poise/state/store.js" */
 
-import { element } from "poise/widgets/element.js";
-import { icon } from "poise/widgets/icons.js";
+import { makeElement } from "poise/widgets/element.js";
+import { makeIcon } from "poise/widgets/icons.js";
 
 /**
  * @param {string} testid
@@ -13,10 +13,10 @@ import { icon } from "poise/widgets/icons.js";
  * @returns {HTMLButtonElement}
  */
 export function makeToolButton(testid, drawing, title, act) {
-  return element(
+  return makeElement(
     "button",
     { type: "button", class: "tool", title, "aria-label": title, "data-testid": testid, onclick: () => act() },
-    icon(drawing),
+    makeIcon(drawing),
   );
 }
 
@@ -38,7 +38,7 @@ export function retitle(button, title) {
  */
 export function redraw(button, drawing, title) {
   retitle(button, title);
-  button.replaceChildren(icon(drawing));
+  button.replaceChildren(makeIcon(drawing));
 }
 
 const THEME_NAMES = { auto: "as the system", dark: "dark", light: "light" };
