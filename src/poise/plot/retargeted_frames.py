@@ -142,10 +142,9 @@ def _find_stands(contacts: Contacts | None, count: int) -> Bools:
 
 def _build_lines(points: Floats, body: Body, missed: dict[str, Bools]) -> FigureLines:
     """Build the lines of a figure. Joints that lead to none with a role are left out."""
-    skeleton, rows = body.skeleton, body.rows
-    is_body = np.isin(np.arange(len(skeleton)), list(rows.values()))
-    for row in reversed(range(len(skeleton))):
-        parent = int(skeleton.parents[row])
+    rows, joints = body.rows, _list_joints(body)
+    is_body = np.isin(np.arange(len(body.skeleton)), list(rows.values()))
+    for row, parent in reversed(joints):
         is_body[parent] |= bool(is_body[row]) and parent >= 0
     starts = {rows[f"{side}{part}"]: (side, limb) for side in SIDES for limb in _LIMBS for part in _LIMBS[limb]
               if f"{side}{part}" in rows}  # fmt: skip
@@ -153,7 +152,7 @@ def _build_lines(points: Floats, body: Body, missed: dict[str, Bools]) -> Figure
     hips = body.spine.rows[0]
     colours, segments = {hips: BODY_COLOUR}, {hips: ""}
     bones: list[tuple[int, int]] = []
-    for row, parent in enumerate(map(int, skeleton.parents)):
+    for row, parent in joints:
         if parent not in colours or not is_body[row]:
             continue
         bones.append((parent, row))
@@ -164,6 +163,21 @@ def _build_lines(points: Floats, body: Body, missed: dict[str, Bools]) -> Figure
         if segments[parent]:
             is_missed[:, place] = missed[segments[parent]]
     return FigureLines(points, np.array(bones), tuple(colours[parent] for parent, _ in bones), is_missed)
+
+
+def _list_joints(body: Body) -> list[tuple[int, int]]:
+    """List joints and their parents, parents first. The parent of a foot beside its leg is the shin."""
+    parents = body.skeleton.parents.tolist()
+    for foot in body.detached_feet:
+        parents[foot.row] = foot.shin
+    depths: dict[int, int] = {-1: 0}
+
+    def find_depth(row: int) -> int:
+        if row not in depths:
+            depths[row] = find_depth(parents[row]) + 1
+        return depths[row]
+
+    return [(row, parents[row]) for row in sorted(range(len(parents)), key=find_depth)]
 
 
 def _find_headings(points: Floats, body: Body, times: Floats) -> Floats:

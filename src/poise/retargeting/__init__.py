@@ -11,5 +11,6 @@ the target the rotations of the source's; rest rotations never enter. `root_path
 `retarget.py` has the public call: it plants the source's contacts on the target's ground. `hand_contact.py`
 brings hands together, `body_contact.py` keeps them out of the body, `report.py` measures the result, `report_page.py`
 shows it. `retargeter.py` has the call for live
-poses, `live_rotations.py` its rotations.
+poses. `configurations.py` computes one frame or many; `detached_feet.py` puts feet beside their legs where the shins
+end.
 """

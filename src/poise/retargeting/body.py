@@ -16,6 +16,7 @@ from poise.model.clip import Clip
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import Skeleton
 from poise.retargeting.bend_axes import LIMBS, measure_bend_axes
+from poise.retargeting.detached_feet import DetachedFoot, find_detached_feet, is_foot_detached, name_detached_feet
 from poise.retargeting.reference_pose import ReferencePose, average_trunk_frames, find_reference_pose
 from poise.retargeting.roll import RolledJoint, correct_rolls
 
@@ -76,6 +77,8 @@ class Body(NamedTuple):
     neck         from there to the head; empty for an unknown head
     leg_length   thigh and shin [file units], mean of both sides
     arm_length   upper arm and forearm [file units], mean of both sides
+
+    detached_feet  feet that hang beside their legs
     """
 
     skeleton: Skeleton
@@ -88,6 +91,7 @@ class Body(NamedTuple):
     neck: JointChain
     leg_length: float
     arm_length: float
+    detached_feet: tuple[DetachedFoot, ...] = ()
 
 
 def measure_body(
@@ -106,11 +110,12 @@ def measure_body(
     flat_feet  axes (3, 3) of feet and toes in their joints' frames, by role, where a clip shows them
     """
     rows = {role: skeleton.index(joint) for role, joint in joints.items()}
-    reference = find_reference_pose(skeleton, _drop_shared_joints(joints), clips, front)
+    named = name_detached_feet(skeleton, _drop_shared_joints(joints))
+    reference = find_reference_pose(skeleton, named, clips, front)
     carriers = {role: _find_carrier(skeleton, rows, role) for role in rows}
     measured_axes = measure_bend_axes(rows, carriers, clips)
     spine, neck = _find_trunk(skeleton, rows, reference.body.points)
-    builder = _SegmentBuilder(reference, _drop_shared_joints(joints), (rows, carriers), measured_axes, flat_feet or {})
+    builder = _SegmentBuilder(reference, named, (rows, carriers), measured_axes, flat_feet or {})
     segments = {role: builder.build_segment(role) for role in rows}
     for row in (*spine.rows, *neck.rows):  # joints without a role, too
         segments[f"joint {row}"] = builder.build_trunk_segment(row)
@@ -126,7 +131,7 @@ def measure_body(
     return Body(
         skeleton, dict(joints), rows, reference, rotations.from_matrix(reference.world_axes), segments,
         spine, neck,
-        float(lengths[1]), float(lengths[0]),
+        float(lengths[1]), float(lengths[0]), find_detached_feet(skeleton, rows),
     )  # fmt: skip
 
 
@@ -185,6 +190,8 @@ def check_limb_order(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
         next_role = f"{side}{after}"
         if after is None or next_role not in rows:
             continue
+        if after == "Foot" and is_foot_detached(skeleton, rows, side):
+            continue
         if row not in skeleton.list_path(rows[next_role])[:-1]:
             raise InputError(f"{joints[next_role]!r} ({next_role}) is not below {joints[role]!r} ({role})")
 
@@ -202,7 +209,9 @@ def _find_carrier(skeleton: Skeleton, rows: Mapping[str, int], role: str) -> int
     """Find the last joint above the next role."""
     side, part = split_role(role)
     next_row = rows.get(f"{side}{NEXT_PARTS.get(part, '')}")
-    return rows[role] if next_row is None or not side else int(skeleton.parents[next_row])
+    if next_row is None or not side or rows[role] not in skeleton.list_path(next_row):  # a foot beside its leg
+        return rows[role]
+    return int(skeleton.parents[next_row])
 
 
 def _find_trunk(skeleton: Skeleton, rows: Mapping[str, int], points: Floats) -> tuple[JointChain, JointChain]:

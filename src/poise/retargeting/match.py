@@ -258,7 +258,7 @@ def check_moving_limbs(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
         for first, last in (("UpperLeg", "Foot"), ("UpperArm", "LowerArm")):
             start, end = (skeleton.index(joints[f"{side}{part}"]) for part in (first, last))
             path = skeleton.list_path(end)
-            if all(skeleton.kinds[row] == Kind.FIXED for row in path[path.index(start) :] if row in path):
+            if all(skeleton.kinds[row] == Kind.FIXED for row in path[path.index(start) if start in path else 0 :]):
                 raise UnsupportedError(
                     f"no joint from {joints[f'{side}{first}']!r} to {joints[f'{side}{last}']!r} of the target moves: "
                     "there is nothing to retarget onto"
@@ -273,8 +273,14 @@ def has_hinges(skeleton: Skeleton, joints: Mapping[str, str]) -> bool:
 
 
 def _list_joints(roles: Roles) -> dict[str, str]:
-    """Map confident roles to joint names."""
-    return {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= LEAST_CONFIDENCE}
+    """Map confident roles to joint names. Feet beside their legs count."""
+    joints = {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= LEAST_CONFIDENCE}
+    return joints | {f"{leg.name}Foot": leg.foot for leg in roles.apart}
+
+
+def _get_confidence(roles: Roles, role: str) -> float:
+    """Return the confidence of a role. Feet beside their legs are known by name."""
+    return roles.confidence.get(role, MIN_CONFIDENCE)
 
 
 def _pair_joint(
@@ -282,7 +288,7 @@ def _pair_joint(
 ) -> MatchedJoint:
     source, target = sources.get(role, ""), targets.get(role, "")
     if source and target:
-        least = min(one.confidence[role] for one in roles)
+        least = min(_get_confidence(one, role) for one in roles)
         return MatchedJoint(role, source, target, note=f"confidence {least:g}" if least < MIN_CONFIDENCE else "")
     if target:
         finger = _find_nearest_finger(role, sources)
@@ -310,7 +316,7 @@ def _find_nearest_finger(role: str, sources: Mapping[str, str]) -> str:
 
 
 def _note_doubts(roles: Roles, name: str) -> list[str]:
-    doubtful = [role for role in _list_joints(roles) if roles.confidence[role] < MIN_CONFIDENCE]
+    doubtful = [role for role in _list_joints(roles) if _get_confidence(roles, role) < MIN_CONFIDENCE]
     if not doubtful:
         return []
     return [f"the {name}'s {', '.join(doubtful)} {'is' if len(doubtful) == 1 else 'are'} known with less confidence"]

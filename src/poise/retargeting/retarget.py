@@ -30,6 +30,8 @@ from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import FINGERS, Body, measure_body, split_role
 from poise.retargeting.body_contact import compute_hand_moves
+from poise.retargeting.configurations import compute_configurations, plan_frame
+from poise.retargeting.detached_feet import place_detached_feet
 from poise.retargeting.flat_feet import select_flat_feet
 from poise.retargeting.hand_contact import bring_hands_together, compute_touch_weights, move_hands
 from poise.retargeting.match import Match, check_match, has_hinges, list_skipped_sides, match_roles
@@ -55,14 +57,7 @@ from poise.retargeting.root_path import (
     turn_positions,
     turn_z_up,
 )
-from poise.retargeting.transfer import (
-    RotationPlan,
-    compute_world_rotations,
-    is_same_tree,
-    plan_rotations,
-    read_rotations,
-    write_rotations,
-)
+from poise.retargeting.transfer import is_same_tree, plan_rotations
 
 HandMode = Literal["touch", "directions"]
 FirstFrames = Literal["auto", "keep"]
@@ -358,7 +353,8 @@ def _declare_legs(rig: Rig, joints: Mapping[str, str]) -> Rig:
     Contacts and planting go by roles.
     """
     legs = {role: joint for role, joint in joints.items() if split_role(role)[1] in _LEG_PARTS}
-    if all(rig.roles.joints.get(role) == joint for role, joint in legs.items()):
+    known = {**rig.roles.joints, **{f"{leg.name}Foot": leg.foot for leg in rig.roles.apart}}
+    if all(known.get(role) == joint for role, joint in legs.items()):
         return rig
     limbs = {role: joint for role, joint in joints.items() if not split_role(role)[1].startswith(FINGERS)}
     return dataclasses.replace(rig, humanoid=limbs)
@@ -393,21 +389,15 @@ def _split_first_frames(clip: Clip, rig: Rig) -> tuple[Clip | None, Clip, tuple[
 def _move_target(job: Transfer, path: Floats) -> Clip:
     """Compute the target's poses before its feet are planted. `path` (F, 3) is that of its hips."""
     clip, (source, body) = job.clip, job.bodies
-    plan = plan_rotations(source, body, job.match)
-    blocks = [
-        _pose_block(clip.poses[start : start + _BLOCK_FRAMES], plan, job.target)
-        for start in range(0, len(clip), _BLOCK_FRAMES)
-    ]
+    plan = plan_frame(plan_rotations(source, body, job.match), job.target.skeleton)
+    blocks = [clip.poses[start : start + _BLOCK_FRAMES] for start in range(0, len(clip), _BLOCK_FRAMES)]
+    q = np.concatenate([compute_configurations(plan, block, block.world.rotations) for block in blocks])
     kept = (clip.poses.translations, clip.poses.scales) if job.is_same_character else (None, None)
-    poses = Pose(job.target.skeleton, np.concatenate(blocks), *kept)
+    poses = Pose(job.target.skeleton, q, *kept)
+    if not job.is_same_character:
+        poses = place_detached_feet(poses, body.detached_feet)
     middle = turn_positions(body, find_hip_middle(poses.world.positions, body))
     return Clip(clip.times, move_hips(poses, body, path - middle), clip.name)
-
-
-def _pose_block(poses: Pose, plan: RotationPlan, target: Rig) -> Floats:
-    """Compute configurations (F, nq) of the target from poses of the source."""
-    rows, worlds = compute_world_rotations(plan, poses.world.rotations)
-    return write_rotations(target.skeleton, rows, worlds, read_rotations(poses, plan.copied))
 
 
 def _describe_bodies(bodies: tuple[Body, Body]) -> list[str]:

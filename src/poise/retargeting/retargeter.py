@@ -21,7 +21,8 @@ from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import Kind
 from poise.retargeting.body import REQUIRED_PARTS, Body
-from poise.retargeting.live_rotations import compute_configuration, plan_frame
+from poise.retargeting.configurations import compute_configuration, plan_frame
+from poise.retargeting.detached_feet import place_detached_feet
 from poise.retargeting.match import Match, check_match, match_roles
 from poise.retargeting.retarget import Retargeted, retarget
 from poise.retargeting.root_path import find_hip_middle, find_mover, turn_back, turn_positions
@@ -90,6 +91,7 @@ class Retargeter:
             np.array([one.rows[f"{side}UpperLeg"] for side in SIDES], dtype=np.int64) for one in (body, target_body)
         )
         self._hip_map, self._hip_offset = _measure_hip_path(done, body, target_body)
+        self._detached_feet = target_body.detached_feet
         self._mover = find_mover(target_body)
         self._mover_turn = _find_mover_turn(target_body, self._mover)
         self._grounder = _build_grounder(target, done, ground, has_clip=bool(source.clips))
@@ -137,7 +139,7 @@ class Retargeter:
     def _transfer(self, pose: Pose) -> Pose:
         """Move the target, its feet where they come to be."""
         skeleton, world = self._target_skeleton, pose.world
-        q = compute_configuration(self._plan, pose, world.rotations, skeleton.rest_q)
+        q = compute_configuration(self._plan, pose, world.rotations)
         translations = pose.translations if self._is_same else None
         scales = pose.scales if self._is_same else None
         maps = Pose.make_unchecked(skeleton, q, translations, scales).world.affine
@@ -154,7 +156,8 @@ class Retargeter:
         else:
             translations = np.array(skeleton.A[:, :3] if translations is None else translations)
             translations[self._mover] += vector
-        return Pose.make_unchecked(skeleton, q, translations, scales)
+        moved = Pose.make_unchecked(skeleton, q, translations, scales)
+        return moved if self._is_same else place_detached_feet(moved, self._detached_feet)
 
 
 def _check_joints(target: Rig, match: Match) -> None:

@@ -25,6 +25,7 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind
 from poise.retargeting.body import Body
+from poise.retargeting.detached_feet import move_joint
 from poise.retargeting.flat_feet import measure_flat_feet
 from poise.retargeting.paired_soles import FootPair, find_foot_pair
 
@@ -308,26 +309,15 @@ def find_mover(body: Body) -> int:
 
 
 def move_hips(poses: Pose, body: Body, displacement: Floats) -> Pose:
-    """Move a character by (F, 3) in axes ahead, left, up. The joint of the hips carries it."""
-    skeleton = body.skeleton
-    row = find_mover(body)
-    vectors = turn_back(body, displacement)
-    parent = int(skeleton.parents[row])
-    if parent >= 0:
-        linear = poses.world.affine[:, parent, :, :3]
-        vectors = np.asarray(np.linalg.solve(linear, vectors[:, :, None])[:, :, 0], dtype=np.float64)
-    if skeleton.kinds[row] == Kind.FREE:
-        start, turn = int(skeleton.q_start[row]), skeleton.A[row, 3:]
-        q = np.array(poses.q)
-        q[:, start : start + 3] += rotations.rotate(rotations.inverse(turn), vectors)
-        return Pose(skeleton, q, poses.translations, poses.scales)
-    translations = (
-        np.broadcast_to(skeleton.A[:, :3], (len(poses), len(skeleton), 3)).copy()
-        if poses.translations is None
-        else np.array(poses.translations)
-    )
-    translations[:, row] += vectors
-    return Pose(skeleton, poses.q, translations, poses.scales)
+    """Move a character by (F, 3) in axes ahead, left, up.
+
+    The joint of the hips carries it. Feet beside their legs go along.
+    """
+    mover, vectors = find_mover(body), turn_back(body, displacement)
+    beside = [foot.row for foot in body.detached_feet if mover not in body.skeleton.list_path(foot.row)]
+    for row in (mover, *beside):
+        poses = move_joint(poses, row, vectors)
+    return poses
 
 
 def find_up_axis(body: Body) -> Up | None:

@@ -7,15 +7,12 @@ by W' = M'^-1 M W F F'^-1. Rest rotations do not enter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
-from poise.model.numpy_kinematics import split_local_transforms
-from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.retargeting.body import Body, JointChain, Segment, split_role
 from poise.retargeting.match import Match
@@ -164,70 +161,9 @@ def is_same_tree(source: Skeleton, target: Skeleton) -> bool:
     )
 
 
-def compute_world_rotations(plan: RotationPlan, source_rotations: Floats) -> tuple[Ints, Floats]:
-    """Compute world rotations (F, k, 4) of the target's joints.
-
-    Their rows (k,) come first.
-
-    source_rotations  (F, n, 4) world rotations of the source
-    """
-    turned = rotations.multiply(rotations.multiply(plan.left, source_rotations[:, plan.source_rows]), plan.right)
-    if not plan.blends:
-        return plan.rows, turned
-    blended: list[Floats] = []
-    for blend in plan.blends:
-        lower, upper = (
-            rotations.multiply(rotations.multiply(plan.left, source_rotations[:, row]), right)
-            for row, right in ((blend.lower, blend.lower_right), (blend.upper, blend.upper_right))
-        )
-        blended.append(rotations.slerp(lower, upper, np.full(len(source_rotations), blend.fraction)))
-    rows = np.concatenate([plan.rows, np.array([blend.row for blend in plan.blends], dtype=np.int64)])
-    return rows, np.concatenate([turned, np.stack(blended, axis=1)], axis=1)
-
-
-def write_rotations(
-    target: Skeleton, world_rows: Ints, world_rotations: Floats, copied: Mapping[int, Floats]
-) -> Floats:
-    """Write world rotations (F, k, 4) into configurations (F, nq). Other joints stay as at rest.
-
-    copied  rotations (F, 4) of joints that turn freely in their parent, by row
-    """
-    frame_count = len(world_rotations)
-    rest_local = split_local_transforms(target, target.rest_q).rotation
-    after = rotations.from_matrix(rotations.rotation_part(target.B[:, :, :3]))
-    place_by_row = {row: place for place, row in enumerate(world_rows.tolist())}
-    q = np.broadcast_to(target.rest_q, (frame_count, target.nq)).copy()
-    worlds: list[Floats] = []
-    for row, parent in enumerate(target.parents.tolist()):
-        above = worlds[parent] if parent >= 0 else rotations.IDENTITY
-        start = find_quaternion_start(target, row)
-        place = place_by_row.get(row)
-        if place is not None:
-            before = rotations.multiply(above, target.A[row, 3:])
-            world = world_rotations[:, place]
-            local = rotations.multiply(
-                rotations.inverse(before), rotations.multiply(world, rotations.inverse(after[row]))
-            )
-            q[:, start : start + 4] = local
-        elif row in copied:
-            q[:, start : start + 4] = copied[row]
-            before = rotations.multiply(above, target.A[row, 3:])
-            world = rotations.multiply(rotations.multiply(before, copied[row]), after[row])
-        else:
-            world = rotations.multiply(above, rotations.multiply(rest_local[row], after[row]))
-        worlds.append(world)
-    return q
-
-
 def find_quaternion_start(skeleton: Skeleton, row: int) -> int:
     """Find the first column of a joint's quaternion in q."""
     return int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
-
-
-def read_rotations(poses: Pose, rows: Ints) -> dict[int, Floats]:
-    """Read the rotations (F, 4) of joints from q."""
-    starts = [find_quaternion_start(poses.skeleton, row) for row in rows.tolist()]
-    return {row: poses.q[:, start : start + 4] for row, start in zip(rows.tolist(), starts, strict=True)}
 
 
 def is_limb(role: str) -> bool:

@@ -1,4 +1,8 @@
-"""Rotations of the target in one frame. The steps of `transfer.py`, joined into one linear map for each joint."""
+"""Configurations of the target. The steps of `transfer.py` are joined into one linear map for each joint.
+
+One frame and many are computed by functions of their own: many are three times as fast with components first, one is
+with as few calls as possible.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.retargeting.transfer import RotationPlan, find_quaternion_start
 
+_INVERSE_SIGNS = np.array([1.0, -1.0, -1.0, -1.0])[:, None, None]
+
 
 class FramePlan(NamedTuple):
     """What is the same in every frame. The product a q b of quaternions is a linear map of q.
@@ -24,7 +30,8 @@ class FramePlan(NamedTuple):
     above         (k,) for each joint its nearest joint above that has a rotation here: its place, or k for none
     local_maps    (k, 4, 4) from the rotation relative to that joint to the one in q
     columns       (k, 4) columns of q
-    copied        columns of q that are those of the source
+    copied        (c,) places of joints whose q is that of the source, parents first
+    rest_q        (nq,) of the other joints
     """
 
     source_rows: Ints
@@ -35,6 +42,7 @@ class FramePlan(NamedTuple):
     local_maps: Floats
     columns: Ints
     copied: Ints
+    rest_q: Floats
 
 
 def plan_frame(plan: RotationPlan, target: Skeleton) -> FramePlan:
@@ -42,21 +50,20 @@ def plan_frame(plan: RotationPlan, target: Skeleton) -> FramePlan:
     lower, upper = ([getattr(blend, name) for blend in plan.blends] for name in ("lower", "upper"))
     rights = [blend.lower_right for blend in plan.blends] + [blend.upper_right for blend in plan.blends]
     plain_maps = [_build_product_map(plan.left, right) for right in plan.right]
-    copied_maps = [np.eye(4)] * len(plan.copied)  # both are the same character
     blend_maps = [_build_product_map(plan.left, right) for right in rights]
-    rows = [*plan.rows.tolist(), *plan.copied.tolist(), *(blend.row for blend in plan.blends)]
+    rows = [*plan.rows.tolist(), *(blend.row for blend in plan.blends), *plan.copied.tolist()]
     above, local_maps = _plan_locals(target, rows)
     starts = np.array([find_quaternion_start(target, row) for row in rows], dtype=np.int64)
-    copied_starts = np.array([find_quaternion_start(target, row) for row in plan.copied.tolist()], dtype=np.int64)
     return FramePlan(
-        np.array([*plan.source_rows.tolist(), *plan.copied.tolist(), *lower, *upper], dtype=np.int64),
-        np.array([*plain_maps, *copied_maps, *blend_maps]).reshape(-1, 4, 4),
-        len(plan.rows) + len(plan.copied),
+        np.array([*plan.source_rows.tolist(), *lower, *upper], dtype=np.int64),
+        np.array([*plain_maps, *blend_maps]).reshape(-1, 4, 4),
+        len(plan.rows),
         np.array([blend.fraction for blend in plan.blends]),
         above,
         local_maps,
         starts[:, None] + np.arange(4),
-        (copied_starts[:, None] + np.arange(4)).ravel(),
+        np.arange(len(rows) - len(plan.copied), len(rows)),
+        target.rest_q,
     )
 
 
@@ -83,8 +90,8 @@ def _build_product_map(left: Floats, right: Floats) -> Floats:
     return rotations.multiply(rotations.multiply(left, units), right).T
 
 
-def compute_configuration(plan: FramePlan, pose: Pose, source_rotations: Floats, rest_q: Floats) -> Floats:
-    """Compute the configuration (nq,) of the target.
+def compute_configuration(plan: FramePlan, pose: Pose, source_rotations: Floats) -> Floats:
+    """Compute the configuration (nq,) of the target in one frame.
 
     source_rotations  (n, 4) world rotations of the source
     """
@@ -94,10 +101,48 @@ def compute_configuration(plan: FramePlan, pose: Pose, source_rotations: Floats,
     worlds[: plan.plain_count], worlds[count] = turned[: plan.plain_count], rotations.IDENTITY
     if len(plan.fractions):
         lower, upper = turned[plan.plain_count :].reshape(2, -1, 4)
-        worlds[plan.plain_count : count] = rotations.slerp(lower, upper, plan.fractions)
+        worlds[plan.plain_count : plan.plain_count + len(lower)] = rotations.slerp(lower, upper, plan.fractions)
+    for place in plan.copied.tolist():
+        local = plan.local_maps[place].T @ pose.q[plan.columns[place]]
+        worlds[place] = rotations.multiply(worlds[plan.above[place]], local)
     relative = rotations.multiply(rotations.inverse(worlds[plan.above]), worlds[:count])
-    q = np.array(rest_q)
+    q = np.array(plan.rest_q)
     q[plan.columns] = (plan.local_maps @ relative[:, :, None])[:, :, 0]
-    if len(plan.copied):
-        q[plan.copied] = pose.q[plan.copied]
+    q[plan.columns[plan.copied]] = pose.q[plan.columns[plan.copied]]
     return q
+
+
+def compute_configurations(plan: FramePlan, poses: Pose, source_rotations: Floats) -> Floats:
+    """Compute the configurations (F, nq) of the target in many frames.
+
+    source_rotations  (F, n, 4) world rotations of the source
+    """
+    count = len(plan.above)
+    turned = _apply_maps(plan.source_maps, source_rotations[:, plan.source_rows].transpose(2, 1, 0))
+    worlds = np.empty((4, count + 1, len(source_rotations)))
+    worlds[:, : plan.plain_count] = turned[:, : plan.plain_count]
+    worlds[:, count] = rotations.IDENTITY[:, None]
+    if len(plan.fractions):
+        middle = plan.plain_count + len(plan.fractions)
+        lower, upper = turned[:, plan.plain_count : middle], turned[:, middle:]
+        worlds[:, plan.plain_count : middle] = rotations.slerp_components(lower, upper, plan.fractions[:, None])
+    for place in plan.copied.tolist():
+        local = _apply_maps(plan.local_maps[place].T[None], poses.q[:, None, plan.columns[place]].transpose(2, 1, 0))
+        worlds[:, place] = rotations.multiply(worlds[:, plan.above[place]].T, local[:, 0].T).T
+    above = worlds[:, plan.above] * _INVERSE_SIGNS
+    relative = rotations.multiply(above.transpose(1, 2, 0), worlds[:, :count].transpose(1, 2, 0))
+    q = np.broadcast_to(plan.rest_q, (len(source_rotations), len(plan.rest_q))).copy()
+    q[:, plan.columns] = _apply_maps(plan.local_maps, relative.transpose(2, 0, 1)).transpose(2, 1, 0)
+    copied = plan.columns[plan.copied]
+    q[:, copied] = poses.q[:, copied]
+    return q
+
+
+def _apply_maps(maps: Floats, quaternions: Floats) -> Floats:
+    """Apply maps (m, 4, 4) to quaternions (4, m, F). Sums in this order do not depend on the number of frames."""
+    result = np.empty(quaternions.shape)
+    for row in range(4):
+        result[row] = maps[:, row, :1] * quaternions[0]
+        for column in range(1, 4):
+            result[row] += maps[:, row, column, None] * quaternions[column]
+    return result

@@ -1,0 +1,92 @@
+"""Detached feet: joints beside the legs, as control bones are. They are put where the shins end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.model.anatomy.rest_geometry import DETACHED_FOOT
+from poise.model.pose import Pose
+from poise.model.roles.bone_names import SIDES
+from poise.model.skeleton import Kind, Skeleton
+
+
+class DetachedFoot(NamedTuple):
+    """A foot beside its leg.
+
+    row, shin  joints of foot and shin
+    ankle      (3,) the foot's place at rest, in the shin's axes and lengths
+    """
+
+    row: int
+    shin: int
+    ankle: Floats
+
+
+def is_foot_detached(skeleton: Skeleton, rows: Mapping[str, int], side: str) -> bool:
+    """Return whether no joint with a role but the hips is above a foot.
+
+    rows  joints of roles
+    """
+    foot = rows.get(f"{side}Foot")
+    if foot is None:
+        return False
+    others = {row for role, row in rows.items() if role != "hips"} - {foot}
+    return not others.intersection(skeleton.list_path(foot))
+
+
+def find_detached_feet(skeleton: Skeleton, rows: Mapping[str, int]) -> tuple[DetachedFoot, ...]:
+    """Find detached feet. Their places are those at rest."""
+    feet: list[DetachedFoot] = []
+    for side in SIDES:
+        if f"{side}LowerLeg" in rows and is_foot_detached(skeleton, rows, side):
+            row, shin = rows[f"{side}Foot"], rows[f"{side}LowerLeg"]
+            affine = Pose(skeleton, skeleton.rest_q).world.affine
+            ankle = np.linalg.solve(affine[shin, :, :3], affine[row, :, 3] - affine[shin, :, 3])
+            feet.append(DetachedFoot(row, shin, np.asarray(ankle, dtype=np.float64)))
+    return tuple(feet)
+
+
+def name_detached_feet(skeleton: Skeleton, joints: Mapping[str, str]) -> dict[str, str]:
+    """Name detached feet "leftFoot apart".
+
+    Anatomical axes know them by that role.
+    """
+    rows = {role: skeleton.index(joint) for role, joint in joints.items()}
+    detached = [side for side in SIDES if is_foot_detached(skeleton, rows, side)]
+    names = {f"{side}Foot": f"{side}{DETACHED_FOOT}" for side in detached}
+    return {names.get(role, role): joint for role, joint in joints.items()}
+
+
+def place_detached_feet(poses: Pose, feet: tuple[DetachedFoot, ...]) -> Pose:
+    """Put detached feet where their shins end. Their rotations in the world stay."""
+    for foot in feet:
+        affine = poses.world.affine
+        ankle = affine[..., foot.shin, :, :3] @ foot.ankle + affine[..., foot.shin, :, 3]
+        poses = move_joint(poses, foot.row, ankle - affine[..., foot.row, :, 3])
+    return poses
+
+
+def move_joint(poses: Pose, row: int, vectors: Floats) -> Pose:
+    """Move a joint by vectors (..., 3) in the world. What hangs below it goes along."""
+    skeleton = poses.skeleton
+    parent = int(skeleton.parents[row])
+    if parent >= 0:
+        linear = poses.world.affine[..., parent, :, :3]
+        vectors = np.asarray(np.linalg.solve(linear, vectors[..., None])[..., 0], dtype=np.float64)
+    if skeleton.kinds[row] == Kind.FREE:
+        start, turn = int(skeleton.q_start[row]), skeleton.A[row, 3:]
+        q = np.array(poses.q)
+        q[..., start : start + 3] += rotations.rotate(rotations.inverse(turn), vectors)
+        return Pose(skeleton, q, poses.translations, poses.scales)
+    translations = (
+        np.broadcast_to(skeleton.A[:, :3], (*poses.shape, len(skeleton), 3)).copy()
+        if poses.translations is None
+        else np.array(poses.translations)
+    )
+    translations[..., row, :] += vectors
+    return Pose(skeleton, poses.q, translations, poses.scales)
