@@ -20,7 +20,7 @@ from typing import NamedTuple
 from poise.kernels import layout
 from poise.kernels.device_functions import device_function
 from poise.kernels.entries import kernel
-from poise.kernels.posture_clearance import clear_bend_side
+from poise.kernels.posture_clearance import clear_bend_side, find_middle_circle
 from poise.kernels.smoothing import smoothstep_between
 from poise.kernels.vec_quat import (
     Quat,
@@ -127,21 +127,31 @@ def find_bulge(maps, map_indices, limb_length):
 
 
 @device_function
+def measure_bulge_weight(bulge, rest_bulge, limb_length):
+    """Measure how much a limb's current bend side counts, 0 to 1.
+
+    bulge       the middle joint's distance from the chord
+    rest_bulge  that in the rig's own rest pose; it is no choice of a side
+    """
+    return smoothstep_between((bulge - rest_bulge) / limb_length, MIN_BULGE_SHARE, FULL_BULGE_SHARE)
+
+
+@device_function
 def find_current_side(maps, map_indices, chord, new_chord_length, limb_length, rest_bulge):
     """Return the current bend side and its weight. The side is perpendicular to the new chord, the weight 0 to 1.
 
     The middle joint of a folded limb stays where it is while the tip passes the first joint.
 
-    rest_bulge  the middle joint's distance from the chord in the rig's own rest pose; it is no choice of a side
+    rest_bulge  see `measure_bulge_weight`
     """
     old_chord, chord_length, bulge_vector = find_bulge(maps, map_indices, limb_length)
     if not chord_length > 0.0:
         return Vec(0.0, 0.0, 0.0), 0.0
     bulge = norm(bulge_vector)
     rotation = norm(sub(chord, old_chord)) * min(max(chord_length, new_chord_length) / limb_length, 1.0)
-    side_weight = smoothstep_between(
-        (bulge - rest_bulge) / limb_length, MIN_BULGE_SHARE, FULL_BULGE_SHARE
-    ) * smoothstep_between(rotation, NO_SIDE_ROTATION, FULL_SIDE_ROTATION)
+    side_weight = measure_bulge_weight(bulge, rest_bulge, limb_length) * smoothstep_between(
+        rotation, NO_SIDE_ROTATION, FULL_SIDE_ROTATION
+    )
     if not side_weight > 0.0:
         return Vec(0.0, 0.0, 0.0), 0.0
     side = perpendicular_part(scale(bulge_vector, 1.0 / bulge), chord)
@@ -162,22 +172,20 @@ def limit_side_turn(side, maps, map_indices, natural_bend, target, chord, distan
     chord, distance  unit vector from the limb's first joint to its target, and their distance
     """
     limb_length, upper_length = natural_bend[layout.NATURAL_BEND_LENGTH], natural_bend[layout.NATURAL_BEND_UPPER_LENGTH]
-    elbow_along_chord = 0.5 * (distance + (2.0 * upper_length - limb_length) * limb_length / distance)
-    elbow_radius2 = upper_length * upper_length - elbow_along_chord * elbow_along_chord
+    _, elbow_radius = find_middle_circle(distance, upper_length, limb_length)
     way = norm(sub(target, read_origin(maps, map_indices[TIP_MAP])))
     _, old_distance, bulge_vector = find_bulge(maps, map_indices, limb_length)
-    bulge = norm(bulge_vector) - natural_bend[layout.NATURAL_BEND_REST_BULGE]
-    weight = smoothstep_between(bulge / limb_length, MIN_BULGE_SHARE, FULL_BULGE_SHARE) * smoothstep_between(
-        way / limb_length, NO_LIMIT_SHARE, FULL_LIMIT_SHARE
-    )
+    weight = measure_bulge_weight(
+        norm(bulge_vector), natural_bend[layout.NATURAL_BEND_REST_BULGE], limb_length
+    ) * smoothstep_between(way / limb_length, NO_LIMIT_SHARE, FULL_LIMIT_SHARE)
     current_side = perpendicular_part(bulge_vector, chord)
     size = norm(current_side)
-    if not (weight > 0.0 and elbow_radius2 > 0.0 and old_distance > 0.0 and size > MIN_LENGTH_SHARE * limb_length):
+    if not (weight > 0.0 and elbow_radius > 0.0 and old_distance > 0.0 and size > MIN_LENGTH_SHARE * limb_length):
         return side
     current_side = scale(current_side, 1.0 / size)
     across = cross(chord, current_side)
     angle = math.atan2(dot(side, across), dot(side, current_side))
-    allowed = MAX_ELBOW_RATIO * way / math.sqrt(elbow_radius2)
+    allowed = MAX_ELBOW_RATIO * way / elbow_radius
     excess = abs(angle) - allowed
     if not excess > 0.0:
         return side
@@ -197,16 +205,14 @@ def lower_bend_side(side, chord, distance, up, natural_bend):
     Where every side is too high, return the lowest one.
     """
     limb_length, upper_length = natural_bend[layout.NATURAL_BEND_LENGTH], natural_bend[layout.NATURAL_BEND_UPPER_LENGTH]
-    elbow_along_chord = 0.5 * (
-        distance + (2.0 * upper_length - limb_length) * limb_length / distance
-    )  # upper^2 - lower^2 = (upper - lower) * length
-    elbow_radius2, chord_rise = upper_length * upper_length - elbow_along_chord * elbow_along_chord, dot(up, chord)
+    elbow_along_chord, elbow_radius = find_middle_circle(distance, upper_length, limb_length)
+    chord_rise = dot(up, chord)
     up_side = perpendicular_part(up, chord)
     up_side_length = norm(up_side)
-    if not (elbow_radius2 > 0.0 and up_side_length > MIN_LENGTH_SHARE):
+    if not (elbow_radius > 0.0 and up_side_length > MIN_LENGTH_SHARE):
         return side
     max_height = (max(distance * chord_rise, 0.0) - elbow_along_chord * chord_rise) / (
-        math.sqrt(elbow_radius2) * up_side_length
+        elbow_radius * up_side_length
     ) - ELBOW_MARGIN_SHARE
     up_side = scale(up_side, 1.0 / up_side_length)
     lateral_axis = cross(chord, up_side)

@@ -152,6 +152,19 @@ def halve_turn(measure, moved, clear, blocked, tolerance):
 
 
 @device_function
+def find_middle_circle(distance, upper_length, limb_length):
+    """Find the circle of a limb's middle joint about its chord.
+
+    Returns its centre's distance from the first joint, and its radius: 0 where the limb does not fold so far or is too
+    short.
+    """
+    # upper^2 - lower^2 = (upper - lower) * length
+    along = 0.5 * (distance + (2.0 * upper_length - limb_length) * limb_length / distance)
+    square = upper_length * upper_length - along * along
+    return along, math.sqrt(square) if square > 0.0 else 0.0
+
+
+@device_function
 def clear_bend_side(side, first, target, chord, distance, upper_length, limb_length, radius, capsules, floor):
     """Turn the bend side of a limb to clear its lower bone.
 
@@ -161,11 +174,9 @@ def clear_bend_side(side, first, target, chord, distance, upper_length, limb_len
     """
     if capsules.shape[0] == 0 and floor[3] == -math.inf:
         return side
-    along = 0.5 * (distance + (2.0 * upper_length - limb_length) * limb_length / distance)
-    square = upper_length * upper_length - along * along
-    if not square > 0.0:
+    along, reach = find_middle_circle(distance, upper_length, limb_length)
+    if not reach > 0.0:
         return side
-    reach = math.sqrt(square)
     across = cross(chord, side)
     circle = Circle(
         add(first, scale(chord, along)), scale(side, reach), scale(across, reach), read_vec_at(target, 0), radius
