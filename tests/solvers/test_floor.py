@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -160,6 +162,38 @@ def test_feet_and_hands_are_known_in_any_unit(rig):
     for name, end in ends.items():
         lengths = np.linalg.norm(end.points, axis=1)
         assert (lengths < (0.16 if "Foot" in name else 0.12) * height).all()
+
+
+def measure_soles(skeleton) -> np.ndarray:
+    """Measure heights (2, 4) of the corners of both soles where the joints have the numbers of rest_q."""
+    world = poise.Pose(skeleton, skeleton.rest_q).world
+    feet = [end for end in find_ends(skeleton) if "Foot" in skeleton.names[end.row]]
+    turns = np.stack([world.rotations[end.row] for end in feet])
+    places = np.stack([world.positions[end.row] for end in feet])
+    points = np.stack([end.points for end in feet])
+    return (places[:, None] + rotations.rotate(turns[:, None], points)) @ UP
+
+
+@pytest.mark.parametrize(("bend", "is_level"), [(7.0, True), (60.0, False)])
+def test_soles_are_level_in_a_rest_pose_that_stands(rig, bend, is_level):
+    """A file may build a figure with bent knees. A frame of a motion as its rest pose says nothing of soles."""
+    turned = rig.rest.replace({f"{side}Leg": rotations.about(np.array([1.0, 0.0, 0.0]), np.radians(bend))
+                               for side in SIDES})  # fmt: skip
+    skeleton = dataclasses.replace(rig.skeleton.with_limits(dict.fromkeys(rig.skeleton.names)), rest_q=turned.q)
+    heights = measure_soles(skeleton)
+    assert (np.ptp(heights) < 1e-9) == is_level
+    if not is_level:
+        soles = zip(find_ends(skeleton), find_ends(rig.skeleton), strict=True)
+        assert all(np.allclose(end.points, built.points) for end, built in soles)
+
+
+@pytest.mark.parametrize(("shorter", "is_shared"), [(0.01, True), (0.1, False)])
+def test_legs_that_differ_a_little_stand_on_one_floor(rig, shorter, is_shared):
+    offsets = np.array(rig.skeleton.A)
+    row = rig.skeleton.index("RightFoot")
+    offsets[row, :3] *= 1.0 - shorter / np.linalg.norm(offsets[row, :3])
+    heights = measure_soles(dataclasses.replace(rig.skeleton, A=offsets))
+    assert (np.ptp(heights) < 1e-9) == is_shared
 
 
 def test_a_foot_that_is_clear_only_when_level_stays_level(rig):

@@ -570,8 +570,11 @@ def check_goals(goals: Any) -> tuple[Goal, ...]:
 
 
 def free_start_root(start: Pose) -> Pose:
-    """Put the start on a skeleton with a free root."""
-    return start.on(start.skeleton.with_free_root())
+    """Put the start on a skeleton with a free root. It is kept with the start, and so is what is computed of it."""
+    skeleton = start.skeleton.with_free_root()
+    if skeleton is start.skeleton:
+        return start
+    return get_or_compute(start, "with a free root", None, lambda: start.on(skeleton))
 
 
 def choose_solver(

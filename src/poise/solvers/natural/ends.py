@@ -17,6 +17,7 @@ from poise.maths.arrays import Bools, Floats
 from poise.maths.vectors import dot_rows, normalise
 from poise.model.anatomy.rest_geometry import compute_rest_transforms, find_body_frame, find_confident_joints
 from poise.model.joint_tree import list_below
+from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
@@ -27,10 +28,13 @@ from poise.solvers.natural.floor import Floor
 from poise.solvers.natural.limbs import Bends, RoleLimb, bend_alone, bend_naturally, find_limbs, find_rotation_columns
 from poise.solvers.natural.surroundings import Obstacles, express_in_frame, measure_height
 
-# Shares of the height of a figure: of a foot of 0.152, from its ankle; of a hand, from its wrist.
-_HEEL_BEHIND, _TIP_AHEAD, _HALF_WIDTH = 0.043, 0.115, 0.028
+# Shares of the shin: of a foot of 0.63 (0.154 of the height of people, whose shin is 0.246), from its ankle.
+_HEEL_BEHIND, _TIP_AHEAD, _HALF_WIDTH = 0.17, 0.46, 0.11
+_STANDS_SHARE = 0.05  # a foot that is higher than the other by more does not stand
 _TOES_AHEAD = 1.3  # of the distance from ankle to toes: where they end at least
+# Shares of the height of a figure: of a hand, from its wrist.
 _HAND, _PALM, _PALM_RADIUS, _FINGER_RADIUS = 0.108, 0.05, 0.013, 0.006
+_STANDS_COS = np.cos(np.radians(15.0))  # tilt of feet in a rest pose that a rig was built with
 _SHARE_STEPS, _SHARE_HALVINGS = 8, 12  # parts of a turn that are tried for the first clear one, halvings in that part
 
 
@@ -215,26 +219,59 @@ def _find_ends(skeleton: Skeleton) -> tuple[End, ...]:
     for role, build in (("Foot", _build_foot), ("Hand", _build_hand)):
         for side in SIDES:
             row = skeleton.index(joints[side + role]) if side + role in joints else -1
-            if row >= 0 and height > 0.0 and skeleton.kinds[row] in (Kind.BALL, Kind.FREE):
-                found.append(build(skeleton, joints, side, row, height))
+            size = height if role == "Hand" else _measure_shin(skeleton, joints, side, row)
+            if row >= 0 and height > 0.0 and size > 0.0 and skeleton.kinds[row] in (Kind.BALL, Kind.FREE):
+                found.append(build(skeleton, joints, side, row, size))
     return tuple(found)
 
 
-def _build_foot(skeleton: Skeleton, joints: dict[str, str], side: str, foot: int, height: float) -> End:
-    """Build a foot. Its sole is level at rest, as low as its lowest joint."""
-    maps, figure = compute_rest_transforms(skeleton), find_body_frame(skeleton)
+def _measure_shin(skeleton: Skeleton, joints: dict[str, str], side: str, foot: int) -> float:
+    """Measure a shin at rest. It is 0 where foot or knee are not known."""
+    if foot < 0 or f"{side}LowerLeg" not in joints:
+        return 0.0
+    points = compute_rest_transforms(skeleton)[:, :3, 3]
+    return float(np.linalg.norm(points[foot] - points[skeleton.index(joints[f"{side}LowerLeg"])]))
+
+
+def _list_feet(skeleton: Skeleton, joints: dict[str, str]) -> list[int]:
+    return [skeleton.index(joints[f"{side}Foot"]) for side in SIDES if f"{side}Foot" in joints]
+
+
+def _find_standing(skeleton: Skeleton, joints: dict[str, str]) -> Floats:
+    """Find the world transforms (n, 4, 4) of a standing figure.
+
+    They are those of the rest pose; of unturned joints where a file has a frame of a motion there.
+    """
+    stood, unturned = compute_world_transforms(skeleton, skeleton.rest_q), compute_rest_transforms(skeleton)
+    up = find_body_frame(skeleton).up
+    soles = [stood[foot, :3, :3] @ np.linalg.solve(unturned[foot, :3, :3], up) for foot in _list_feet(skeleton, joints)]
+    return stood if min(float(normalise(sole) @ up) for sole in soles) > _STANDS_COS else unturned
+
+
+def _find_floor(skeleton: Skeleton, joints: dict[str, str], heights: Floats, foot: int, shin: float) -> float:
+    """Find the height of the floor below a standing foot.
+
+    It is that of the lowest joint of the foot, or of the other foot where both stand: legs may differ a little.
+    """
+    lows = {each: float(heights[list_below(skeleton.parents, each)].min()) for each in _list_feet(skeleton, joints)}
+    own, lowest = lows[foot], min(lows.values())
+    return lowest if own - lowest < _STANDS_SHARE * shin else own
+
+
+def _build_foot(skeleton: Skeleton, joints: dict[str, str], side: str, foot: int, shin: float) -> End:
+    """Build a foot. Its sole is level where the figure stands, and on the floor there."""
+    maps, figure = _find_standing(skeleton, joints), find_body_frame(skeleton)
     points = maps[:, :3, 3]
-    below = list_below(skeleton.parents, foot)
-    ankle, floor = points[foot], float((points[below] @ figure.up).min())
+    ankle, floor = points[foot], _find_floor(skeleton, joints, points @ figure.up, foot, shin)
     toes = skeleton.index(joints[f"{side}Toes"]) if f"{side}Toes" in joints else foot
     way = points[toes] - ankle
     way -= figure.up * float(way @ figure.up)
-    ahead = normalise(way) if np.linalg.norm(way) > 0.1 * _TIP_AHEAD * height else figure.forward
-    tip = max(_TIP_AHEAD * height, _TOES_AHEAD * float(way @ ahead))
-    across = height * _HALF_WIDTH * np.cross(figure.up, ahead)
+    ahead = normalise(way) if np.linalg.norm(way) > 0.1 * _TIP_AHEAD * shin else figure.forward
+    tip = max(_TIP_AHEAD * shin, _TOES_AHEAD * float(way @ ahead))
+    across = shin * _HALF_WIDTH * np.cross(figure.up, ahead)
     corners = [
         ankle + along * ahead + aside
-        for along in (-_HEEL_BEHIND * height, tip) for aside in (-across, across)
+        for along in (-_HEEL_BEHIND * shin, tip) for aside in (-across, across)
     ]  # fmt: skip
     corners = [corner + (floor - corner @ figure.up) * figure.up for corner in corners]
     return _express(maps[foot], foot, np.array(corners), np.zeros(len(corners)), figure.up, -figure.left)

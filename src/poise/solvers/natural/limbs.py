@@ -21,7 +21,7 @@ from poise.kernels.layout import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
-from poise.maths.vectors import dot_rows, normalise
+from poise.maths.vectors import cross, dot_rows, normalise
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_transforms, find_body_frame, find_confident_joints
 from poise.model.joint_tree import find_rotation_starts
 from poise.model.kinematics import (
@@ -507,7 +507,7 @@ def carry_root(
         if (low < 1.0).any():
             kernels.posture.place_roots(hips, firsts, targets, is_leg, lengths * _FOLDED, reaches, place)
         if (is_low := low > 0.0).any():
-            across = np.cross(up, ahead[is_low])
+            across = cross(up, ahead[is_low])
             if turn is not None:
                 across = rotations.rotate(rotations.inverse(turn[is_low]), across)
             place[is_low], bend[is_low], axis[is_low] = at[is_low], turns[is_low], across

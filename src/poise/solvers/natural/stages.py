@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -19,15 +20,28 @@ from poise.model.pose import Pose
 from poise.model.roles.role_search import find_joint_by_role
 from poise.model.skeleton import Kind, Skeleton, find_free_root
 from poise.problem.dof_layout import MEASURE_KINDS, TARGET_SIZES, find_pole_limb, has_own_root
-from poise.problem.goals import Goal, JointGoal, LookAt, Near, Orientation, Pin, Place, Pole, Position, is_joint_goal
+from poise.problem.goals import (
+    GOAL_CLASSES,
+    Goal,
+    JointGoal,
+    LookAt,
+    Near,
+    Orientation,
+    Pin,
+    Place,
+    Pole,
+    Position,
+    is_joint_goal,
+)
 from poise.problem.problem import Problem
-from poise.runtime.result_cache import get_or_compute
+from poise.runtime.result_cache import copy_own_fields, get_or_compute
 from poise.solvers.natural.gaze import GazeChain, build_gaze_chain
 from poise.solvers.natural.limbs import Bends, RoleLimb, build_bends, find_limbs
 from poise.solvers.natural.roll import RollPlan, build_roll_plan
 from poise.solvers.natural.toes import HeldToes, find_held_toes
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
+_MAX_CLASSES = 64  # of goals
 
 
 class NaturalStage(NamedTuple):
@@ -366,9 +380,18 @@ def root_goal(goal: JointGoal, root: str) -> JointGoal:
 
     So does a Pole: its root says where its line begins.
     """
-    takes = (
-        is_dataclass(goal)
-        and not isinstance(goal, Pole)
-        and any(field.name == "root" and field.init for field in fields(goal))
-    )
-    return replace(goal, root=root) if takes else goal  # pyright: ignore[reportArgumentType]
+    if not _takes_root(type(goal)):
+        return goal
+    if type(goal) not in GOAL_CLASSES:
+        return replace(goal, root=root)  # pyright: ignore[reportArgumentType]
+    rooted = copy_own_fields(goal)  # its other fields are checked
+    object.__setattr__(rooted, "root", root)
+    return rooted
+
+
+@lru_cache(maxsize=_MAX_CLASSES)
+def _takes_root(goal_class: type) -> bool:
+    """Whether the root of a class of goals says what moves."""
+    if not is_dataclass(goal_class) or issubclass(goal_class, Pole):
+        return False
+    return any(field.name == "root" and field.init for field in fields(goal_class))

@@ -17,7 +17,7 @@ from poise import kernels
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, prepare_for_kernel
-from poise.maths.vectors import dot_rows
+from poise.maths.vectors import cross, dot_rows
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, find_body_frame
 from poise.model.mass import MassShares, compute_mass_shares
 from poise.model.pose import Pose
@@ -28,6 +28,8 @@ from poise.solvers.natural.limbs import RoleLimb, find_limbs
 # Corners of what a sole carries, in lengths of the shin from the ankle: heel, tip, half of the width. A foot is 0.6 of
 # a shin long (de Leva 1996) and carries a little inside its edges.
 _HEEL, _TIP, _HALF_WIDTH = -0.09, 0.33, 0.04
+_ALONG = np.array([[_HEEL], [_HEEL], [_TIP], [_TIP]])  # of each corner along the toes, and to their left
+_ASIDE = _HALF_WIDTH * np.array([[-1.0], [1.0], [-1.0], [1.0]])
 _FADE_SHINS = 0.3  # shins: a start whose centre of mass is farther from its feet does not stand
 _STANDS_SHINS = 0.3  # shins: other feet of a start stand if they are no higher than this above a pinned one
 _LIFTED_SHINS = 0.4  # shins: a foot that is raised so far carries nothing
@@ -136,14 +138,11 @@ def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, count: int, ankle: F
     ahead = ahead - dot_rows(ahead, body.up)[:, None] * body.up
     size = np.sqrt(dot_rows(ahead, ahead))[:, None]
     ahead = ahead / np.where(size > 0.0, size, 1.0)
-    aside = np.cross(body.up, ahead)
-    points = [
-        ankle + sole.shin * (along * ahead + side * _HALF_WIDTH * aside) for along in (_HEEL, _TIP) for side in (-1, 1)
-    ]
-    corners = np.stack(
-        [np.stack([dot_rows(point, axis) for axis in (body.forward, body.left)], axis=-1) for point in points], axis=1
-    )
-    return np.broadcast_to(corners, (count, 4, 2))
+    aside = cross(body.up, ahead)
+    points = ankle[:, None] + sole.shin * (_ALONG * ahead[:, None] + _ASIDE * aside[:, None])
+    corners = np.empty((len(points), 4, 2))
+    corners[..., 0], corners[..., 1] = dot_rows(points, body.forward), dot_rows(points, body.left)
+    return corners if len(corners) == count else np.broadcast_to(corners, (count, 4, 2))
 
 
 def _find_offset(centre: Floats, corners: Floats, level: Floats) -> Floats:
