@@ -11,6 +11,7 @@ import poise
 from poise import samples
 from poise.viewer import scenes
 from poise.viewer.document.document import build_document
+from poise.viewer.document.side_by_side import Retargeting, build_side_by_side
 
 pytestmark = pytest.mark.long
 
@@ -58,6 +59,18 @@ def test_nor_with_menus_open_and_a_joint_chosen(served, axe):
         tab.page.keyboard.press("Escape")
     tab.key("h")
     assert list_faults(tab, axe) == []
+
+
+def test_nor_with_a_match_of_two_rigs(served, axe):
+    clip, target = poise.load(samples.path("humanoid.bvh")), poise.load(samples.path("humanoid.glb"))
+    tab = served(build_side_by_side(Retargeting(clip, target, "humanoid")))
+    tab.answered()
+    tab.unfold()
+    assert tab.at("match-table").is_visible()
+    for scheme in ("dark", "light"):
+        tab.page.emulate_media(color_scheme=scheme)
+        tab.pictures()
+        assert list_faults(tab, axe) == []
 
 
 def test_a_fault_is_found(served, axe):

@@ -177,6 +177,7 @@ def test_a_slider_says_how_far_a_pull_takes_the_body_along(tab, monkeypatch):
         if share:
             tab.key("Control+z")
             tab.until_state("state.undo === null")
+            tab.answered()  # the hand is drawn where it was
             pull(tab, Hand(tab, "mouse"), joint_on_screen(tab, "LeftHand", 0.3), [(5, 0), (6, 0)], monkeypatch)
             start = read_pose(tab).world["Hips"].positions
             tab.at("chain-pull-pull").fill("0")

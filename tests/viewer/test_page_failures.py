@@ -254,7 +254,7 @@ def test_ten_characters_follow_one_target(served):
 
 def test_the_graphics_driver_may_take_the_picture_away(served):
     tab = served("ccd")
-    tab.get("window.lost = window.poise.viewports[0].renderer.getContext().getExtension('WEBGL_lose_context')")
+    tab.get("window.lost = window.poise.viewports[0].stage.renderer.getContext().getExtension('WEBGL_lose_context')")
     tab.get("window.lost.loseContext()")
     tab.until("document.querySelector('.viewport-sentence')?.checkVisibility()")
     tab.get("window.poise.send({do: 'views', count: 1})")
