@@ -230,6 +230,9 @@ class Tab:
             version = self.state["version"]
             go()
             self.until_state(f"state.version > {version}")
+            end = time.monotonic() + PATIENCE
+            while self.shown_document != wanted and time.monotonic() < end:  # the state may come in several messages
+                self.page.wait_for_timeout(15)
             assert self.shown_document == wanted
         self.answered()
         return after

@@ -104,7 +104,7 @@ def about(axis: Floats, angle: ArrayLike) -> Floats:
 
 
 def _join_parts(w: Floats, v: Floats) -> Floats:
-    result = np.empty((*np.broadcast(w[..., 0], v[..., 0]).shape, 4))  # eight times as fast as np.concatenate
+    result = np.empty((*np.broadcast(w[..., 0], v[..., 0]).shape, 4), w.dtype)  # 8 times as fast as np.concatenate
     result[..., :1], result[..., 1:] = w, v
     return result
 
