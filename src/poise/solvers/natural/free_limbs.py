@@ -162,7 +162,7 @@ def _pack_references(free: FreeParts, origin: Pose) -> Floats:
 
 
 def _compute_references(free: FreeParts, origin: Pose) -> Floats:
-    skeleton, rest = origin.skeleton, compute_rest_rotations(origin.skeleton)
+    skeleton = origin.skeleton
     turns, points = origin.world.rotations.reshape(-1, len(skeleton), 4), origin.world.positions.reshape(
         -1, len(skeleton), 3
     )  # fmt: skip
@@ -182,11 +182,22 @@ def _compute_references(free: FreeParts, origin: Pose) -> Floats:
     found[..., FREE_REFERENCE_TRUNK] = trunk
     for i, part in enumerate(free.parts):
         if part.kind == "head":
-            at_rest = rotations.from_matrix(rest[part.carrier].T @ rest[part.end])
             own = rotations.multiply(into_carrier[:, i], turns[:, part.end])
-            found[:, i, FREE_REFERENCE_POSE:FREE_REFERENCE_TRUNK] = rotations.multiply(own, rotations.inverse(at_rest))
+            found[:, i, FREE_REFERENCE_POSE:FREE_REFERENCE_TRUNK] = rotations.multiply(
+                own, _find_upright(skeleton, part)
+            )
     found.setflags(write=False)
     return found
+
+
+def _find_upright(skeleton: Skeleton, head: BodyPart) -> Floats:
+    """Find the rotation (4,) from a head to its carrier at rest."""
+
+    def find() -> Floats:
+        rest = compute_rest_rotations(skeleton)
+        return rotations.inverse(rotations.from_matrix(rest[head.carrier].T @ rest[head.end]))
+
+    return get_or_compute(skeleton, "heads at rest", (head.carrier, head.end), find)
 
 
 # --- Parts of a figure, and those of a problem ------------------------------------------------------------------------

@@ -134,7 +134,7 @@ def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, count: int, ankle: F
     if ankle is None:
         ankle = pose.world.positions.reshape(-1, len(skeleton), 3)[:, sole.row]
     turn = pose.world.rotations.reshape(-1, len(skeleton), 4)[:, sole.row]
-    ahead = rotations.rotate(turn, np.broadcast_to(sole.ahead, (len(turn), 3)))
+    ahead = rotations.rotate(turn, sole.ahead)
     ahead = ahead - dot_rows(ahead, body.up)[:, None] * body.up
     size = np.sqrt(dot_rows(ahead, ahead))[:, None]
     ahead = ahead / np.where(size > 0.0, size, 1.0)
