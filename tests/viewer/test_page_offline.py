@@ -361,8 +361,20 @@ def test_a_race_in_a_file_is_stepped_slowed_and_left_by_keys(chromium, tmp_path)
         page.page.keyboard.press("m")
         page.until("document.querySelectorAll('.view').length === 1")
         assert page.page.locator("[data-testid=outcome]").is_visible()
+        first = page.get("[...window.poise.racing.made.values().next().value.paths[0].start]")
+        held = page.get("[...window.poise.solving.poser.q]")
         drag_target(page, -30, 20)
         assert page.get("window.poise.solving.poser.answer.status") == "reached"
+        page.page.keyboard.press("m")
+        page.until(RACE)
+        assert page.get(f"[...{RACE}.paths[0].start]") == held  # where the target was taken
+        page.page.keyboard.press("m")
+        page.page.locator("[data-testid=solve-more] summary").click()
+        page.page.locator("[data-testid=reset]").click()
+        page.page.locator("[data-testid=solve-more] summary").click()
+        page.page.keyboard.press("m")
+        page.until(RACE)
+        assert page.get(f"[...{RACE}.paths[0].start]") == first
 
 
 def test_the_limb_that_is_pulled_in_a_file_races_to_the_same_target(chromium, tmp_path):

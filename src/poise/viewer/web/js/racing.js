@@ -57,8 +57,7 @@ export class Racing {
     const race = this.made.get(name) ?? new Race(this.kernels, packed, this.numbers);
     this.made.set(name, race);
     this.race = race;
-    const begun = this.page.findRace(packed.chain.tip);
-    if (begun) race.begin(begun);
+    race.begin(this.page.findRace(packed.chain.tip));
     this.begin(race);
   }
 

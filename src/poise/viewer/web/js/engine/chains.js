@@ -159,10 +159,11 @@ export class Chains {
     return Float64Array.from(this.adopted ?? this.now.start);
   }
 
-  /** Start from a pose from now on. Targets are at their tips then. @param {Float64Array} q */
+  /** Start from a pose from now on. Its targets are at their tips; null: the start pose. @param {Float64Array|null} q */
   adopt(q) {
     this.adopted = q;
     this.reset();
+    if (!q) return;
     const maps = this.computeMaps(q);
     for (const chain of this.chains) if (chain.kind !== "look") chain.position = this.#computeTip(chain, maps);
   }

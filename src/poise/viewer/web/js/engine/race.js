@@ -136,11 +136,12 @@ export class Race {
   }
 
   /**
-   * Begin at a pose.
-   * @param {Begun} begun
+   * Begin at a pose; without one at that of the rig.
+   * @param {Begun|null} begun
    */
-  begin({ q, position }) {
-    const isKnown = isSame(q, this.chains.start);
+  begin(begun) {
+    const { q = null, position = null } = begun ?? {};
+    const isKnown = q ? isSame(q, this.chains.start) : !this.chains.adopted;
     if (isKnown && !position) return;
     if (!isKnown) this.chains.adopt(q);
     if (position) this.chain.position = position;
