@@ -14,7 +14,7 @@ from poise.calls.argument_checks import check_integer, check_names, check_type, 
 from poise.calls.old_names import make_alias
 from poise.errors import InputError, UnknownNameError
 from poise.formatting import format_fields
-from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles, find_soles
+from poise.ground.contact.soles import Soles, find_soles
 from poise.ground.figure.motion import Motion, fineness, finer_times
 from poise.ground.figure.speeds import Shots, lowest_near, shots_of, velocities
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite, check_real
@@ -342,7 +342,7 @@ def find_contacts(
 
 
 def _detect_contacts(motion: Motion, soles: Soles, rule: Thresholds, shots: Shots, *, tidy: bool = True) -> Contacts:
-    points = soles.points(motion)[:, :, [HEEL_POINT, BALL_POINT]]
+    points = soles.ends(motion)
     moves = velocities(motion.times, points, shots, rule.window)
     sliding = np.hypot(moves[..., 0], moves[..., 1])
     speed = np.hypot(sliding, moves[..., 2])

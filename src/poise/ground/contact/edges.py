@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.ground.contact.soles import BALL_POINT, HEEL_POINT
 from poise.ground.figure.footing import Footing
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import dot, normalise, project_horizontal
@@ -108,14 +107,13 @@ def over_edges(heel: Floats, ball: Floats, footing: Footing) -> Bools:
     return ground_under(heel, ball, ball, Alone(neither, neither), footing).edged
 
 
-def hanging(points: Floats, ground: Floats, footing: Footing) -> Bools:
+def hanging(ends: Floats, ground: Floats, footing: Footing) -> Bools:
     """Return whether (F, L, 2) heels and balls overhang an edge.
 
-    An overhanging end of soles (F, L, 3, 3) is level with the tread of the other end.
+    An overhanging end of soles (F, L, 2, 3) is level with the tread of the other end.
 
     ground  (F, L, 2) heights of the ground below heels and balls
     """
-    ends = points[:, :, [HEEL_POINT, BALL_POINT]]
     hangs = (ends[..., 2] - ground > OVER) & (np.abs(ends[..., 2] - ground[..., ::-1]) < OVER)
     frame, leg = np.nonzero(hangs.any(axis=2))
     if len(frame):

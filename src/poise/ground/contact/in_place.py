@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, WINDOW, find_soles
+from poise.ground.contact.soles import WINDOW, find_soles
 from poise.ground.figure.motion import ANKLE, HIP, Motion
 from poise.ground.figure.speeds import shots_of, velocities
 from poise.maths.arrays import Floats
@@ -63,7 +63,7 @@ def add_travel(motion: Motion, velocity: Floats, start: int = 0) -> tuple[Motion
 
 def _low_feet(motion: Motion) -> tuple[Floats, Floats]:
     """Return level velocities (F, L, 2) and weights (F, L) of feet. They are those of the lower of heel and ball."""
-    points = find_soles(motion, slow=False).points(motion)[:, :, [HEEL_POINT, BALL_POINT]]
+    points = find_soles(motion, slow=False).ends(motion)
     moves = velocities(motion.times, points, shots_of(motion), WINDOW)
     lower = points[..., 2].argmin(axis=2)[:, :, None, None]
     low = np.take_along_axis(points, lower, axis=2)[:, :, 0, 2]

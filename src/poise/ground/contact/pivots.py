@@ -25,26 +25,28 @@ _FARTHEST_M = 1.0  # [m] from a ball: no foot turns about what is farther
 
 
 class _Axes(NamedTuple):
-    """Axes of N turns of a foot. The distance of its point p from one is |slopes p - sides|.
+    """Axes of N turns of a foot. The squared distance of its point p from one is q' F q, with q = (p, 1).
 
     frames  (N,) first frame of each turn
+    forms   (N, 4, 4)
     """
 
     frames: Ints
-    slopes: Floats
-    sides: Floats
+    forms: Floats
 
     def has(self, points: Floats) -> Bools:
         """Return whether the axes go through points (n, 3): (N, n)."""
-        count, known = len(self.frames), np.concatenate([points, np.ones((len(points), 1))], axis=1)
-        forms = np.concatenate([self.slopes, -self.sides[..., None]], axis=2)
-        forms = np.einsum("nji,njk->nik", forms, forms).reshape(count, _FORM)  # squared distances are p' F p
-        pairs = (known[:, :, None] * known[:, None]).reshape(len(points), _FORM)
-        return np.asarray(np.einsum("nf,kf->nk", forms, pairs) < _EXACT_M**2)
+        known = _append_ones(points)
+        pairs = (known[:, :, None] * known[:, None]).reshape(-1, _FORM)
+        return np.asarray(self.forms.reshape(-1, _FORM) @ pairs.T < _EXACT_M**2)
 
     def take(self, rows: Bools) -> _Axes:
         """Return some of the axes."""
-        return _Axes(self.frames[rows], self.slopes[rows], self.sides[rows])
+        return _Axes(self.frames[rows], self.forms[rows])
+
+
+def _append_ones(points: Floats) -> Floats:
+    return np.concatenate([points, np.ones((len(points), 1))], axis=1)
 
 
 def find_pivots(motion: Motion, balls: Floats) -> list[Floats]:
@@ -70,7 +72,9 @@ def _find_axes(turns: Floats, ankles: Floats) -> _Axes:
     frames = np.flatnonzero(angles > _LEAST_TURN_RAD)
     matrices = rotations.as_matrix(turns)
     slopes = (matrices[frames + 1] - matrices[frames]) / angles[frames, None, None]
-    return _Axes(frames, slopes, (ankles[frames] - ankles[frames + 1]) / angles[frames, None])
+    sides = (ankles[frames + 1] - ankles[frames]) / angles[frames, None]
+    distances = np.concatenate([slopes, sides[..., None]], axis=2)
+    return _Axes(frames, np.matmul(distances.swapaxes(1, 2), distances))
 
 
 def _find_points(axes: _Axes, start: Floats) -> Floats:
@@ -80,27 +84,28 @@ def _find_points(axes: _Axes, start: Floats) -> Floats:
     """
     points: list[Floats] = []
     while len(points) < _POINTS:
-        squares = np.einsum("nji,njk->nik", axes.slopes, axes.slopes)
-        sums = np.einsum("nji,nj->ni", axes.slopes, axes.sides)
         first = np.flatnonzero(np.diff(axes.frames) == 1)
-        tried = _meet(squares[first] + squares[first + 1], sums[first] + sums[first + 1], start)
-        tried = tried[
-            np.linalg.norm(np.einsum("nij,nj->ni", axes.slopes[first], tried) - axes.sides[first], axis=-1) < _EXACT_M
-        ]
-        tried = tried[np.linalg.norm(tried - start, axis=-1) < _FARTHEST_M]
+        tried = _meet(axes.forms[first] + axes.forms[first + 1], start)
+        known, own = _append_ones(tried), axes.forms[first]
+        tried = tried[(np.einsum("ni,nij,nj->n", known, own, known) < _EXACT_M**2) & _is_near(tried, start)]
         if len(tried) > _TRIED:
             tried = tried[np.linspace(0, len(tried) - 1, _TRIED).astype(np.int64)]
         through = axes.has(tried)
         best = through[:, through.sum(axis=0).argmax()] if len(tried) else np.zeros(len(axes.frames), dtype=np.bool_)
         if best.sum() < _FEW:
             break
-        point = _meet(squares[best].sum(axis=0)[None], sums[best].sum(axis=0)[None], start)
+        point = _meet(axes.forms[best].sum(axis=0)[None], start)
         points.append(point[0])
         axes = axes.take(~axes.has(point)[:, 0])
     return np.array(points).reshape(-1, 3)
 
 
-def _meet(squares: Floats, sums: Floats, start: Floats) -> Floats:
+def _is_near(points: Floats, start: Floats) -> Bools:
+    return np.asarray(np.linalg.norm(points - start, axis=-1) < _FARTHEST_M)
+
+
+def _meet(forms: Floats, start: Floats) -> Floats:
     """Compute the points (n, 3) nearest to axes, then to `start`."""
+    squares, sums = forms[:, :3, :3], -forms[:, :3, 3]
     points = np.linalg.solve(squares + _PRIOR * np.eye(3), (sums + _PRIOR * start)[..., None])[..., 0]
     return np.asarray(points, dtype=np.float64)

@@ -102,9 +102,9 @@ def _find_contacts(
 ) -> Contacts | None:
     """Find the contacts of soles; None for soles off the ground."""
     loose = given or _find_loose(motion, flat, soles)
-    points = soles.points(motion)
-    core = _cores(motion, points, loose) & ~hanging(points, footing.heights(points[:, :, :TIP_POINT]), footing)
-    if not core.any() or not _on_ground(points[:, :, :TIP_POINT], core, footing, own=own, exact=own and not turned):
+    points = soles.ends(motion)
+    core = _cores(motion, points, loose) & ~hanging(points, footing.heights(points), footing)
+    if not core.any() or not _on_ground(points, core, footing, own=own, exact=own and not turned):
         return None
     stands = np.array_equal(core, np.stack([loose.heel, loose.ball], axis=2)) if given else True
     if not (stands and (_is_mostly(core, loose) if turned else _stands(motion, points, core, loose))):
@@ -195,7 +195,7 @@ def _measure_soles(
     """
     finer = fineness(motion.times)
     soles, loose = stances(flat.finer(finer), shots=shots_of(motion.finer(finer)))
-    core = _cores(motion, soles.points(motion), given or loose.every(finer))
+    core = _cores(motion, soles.ends(motion), given or loose.every(finer))
     both = core[..., 0] & core[..., 1]
     known, measured = np.atleast_1d(both.any(axis=0))[:, None], find_soles(flat, both)
     names = [field.name for field in dataclasses.fields(Soles)]
@@ -224,7 +224,7 @@ def _settle_soles(motion: Motion, soles: Soles, flat: Bools, known: Bools, footi
         points = Soles(*places.swapaxes(0, 1)).points(motion)
         ground = footing.heights(points)
         stands = flat[..., None] & (np.abs(points[..., 2] - ground) < _NEAR_M)
-        stands[:, :, :TIP_POINT] &= ~hanging(points, ground[:, :, :TIP_POINT], footing)
+        stands[:, :, :TIP_POINT] &= ~hanging(points[:, :, :TIP_POINT], ground[:, :, :TIP_POINT], footing)
         on_known = stands[:, :, :TIP_POINT] & known
         if own and on_known.any():
             ground += np.median((points[..., 2] - ground)[:, :, :TIP_POINT][on_known])
@@ -248,7 +248,7 @@ def _still(motion: Motion, points: Floats) -> Bools:
 
 def _cores(motion: Motion, points: Floats, loose: Contacts) -> Bools:
     """Where (F, L, 2) heel and ball are still while they stand."""
-    return _still(motion, points[:, :, :TIP_POINT]) & np.stack([loose.heel, loose.ball], axis=2)
+    return _still(motion, points) & np.stack([loose.heel, loose.ball], axis=2)
 
 
 def _on_ground(points: Floats, core: Bools, footing: Footing, *, own: bool, exact: bool) -> bool:
@@ -278,7 +278,7 @@ def _is_mostly(core: Bools, loose: Contacts) -> bool:
 def _stands(motion: Motion, points: Floats, core: Bools, loose: Contacts) -> bool:
     """Return whether feet are still in all contacts."""
     held = core[..., 0] | core[..., 1]
-    times, points = motion.times, points[:, :, :TIP_POINT]
+    times = motion.times
     for leg, start, end in zip(*stances_of(loose)[:3], strict=True):
         frames = start + np.flatnonzero(held[start:end, leg])
         if not len(frames):
@@ -336,11 +336,14 @@ def _lift_tips(motion: Motion, soles: Soles, footing: Footing) -> Soles:
     Toes may have been bent up where the tips were measured. A tip goes up, in front of a riser back towards its toes,
     by 2 cm at most.
     """
-    tries = [_move_tips(motion, soles, footing, back) for back in _BACK * _TIP]
-    depths = np.array([depth for _, depth in tries])
-    best = np.where((depths <= _OFF).any(axis=0), (depths <= _OFF).argmax(axis=0), depths.argmin(axis=0))
-    tips = np.array([tip for tip, _ in tries])
-    return dataclasses.replace(soles, tip=tips[best, np.arange(len(soles.tip))])
+    tips, best = soles.tip, np.full(len(soles.tip), np.inf)
+    for back in _BACK * _TIP:
+        tried, depths = _move_tips(motion, soles, footing, back)
+        better = (best > _OFF) & ((depths <= _OFF) | (depths < best))
+        tips, best = np.where(better[:, None], tried, tips), np.where(better, depths, best)
+        if (best <= _OFF).all():
+            break
+    return dataclasses.replace(soles, tip=tips)
 
 
 def _move_tips(motion: Motion, soles: Soles, footing: Footing, back: float) -> tuple[Floats, Floats]:
@@ -351,7 +354,7 @@ def _move_tips(motion: Motion, soles: Soles, footing: Footing, back: float) -> t
     legs = range(len(soles.tip))
 
     def deepest(tip: Floats) -> tuple[Ints, Floats]:
-        points = dataclasses.replace(soles, tip=tip).points(motion)[:, :, TIP_POINT]
+        points = dataclasses.replace(soles, tip=tip).tips(motion)
         depth = footing.heights(points) - points[..., 2]
         worst = depth.argmax(axis=0)
         return worst, depth[worst, legs]

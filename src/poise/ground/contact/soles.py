@@ -56,9 +56,16 @@ class Soles:
 
     def points(self, motion: Motion) -> Floats:
         """Return heel, ball and tip (F, L, 3, 3) [m], z up. They are those of each foot in every frame."""
-        carried = np.stack([self.heel, self.ball, self.tip], axis=1)
-        turned = rotations.rotate(motion.turns[:, :, _PARTS], carried)
-        return turned + motion.places[:, :, [ANKLE, ANKLE, BALL]]
+        return np.concatenate([self.ends(motion), self.tips(motion)[:, :, None]], axis=2)
+
+    def ends(self, motion: Motion) -> Floats:
+        """Return heels and balls (F, L, 2, 3) [m], z up."""
+        ends = np.stack([self.heel, self.ball], axis=1)
+        return rotations.rotate(motion.turns[:, :, FOOT, None], ends) + motion.places[:, :, ANKLE, None]
+
+    def tips(self, motion: Motion) -> Floats:
+        """Return the tips (F, L, 3) [m], z up."""
+        return rotations.rotate(motion.turns[:, :, TOES], self.tip) + motion.places[:, :, BALL]
 
     @property
     def normals(self) -> Floats:
@@ -114,7 +121,7 @@ def _share_flat(motion: Motion, soles: Soles, floor: Floats) -> tuple[float, flo
 
     The floor is the lowest of (L,) [m]. Both are shares of all feet in all frames.
     """
-    over = soles.points(motion)[:, :, :TIP_POINT, 2] - floor.min()
+    over = soles.ends(motion)[..., 2] - floor.min()
     return float((np.abs(over).max(axis=2) <= _FLAT_M).mean()), float((over.min(axis=2) < -_FLAT_M).mean())
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from poise.ground.bearing.parts import Bearing, part_places
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.edges import hanging
-from poise.ground.contact.soles import BALL_POINT, HEEL_POINT, Soles
+from poise.ground.contact.soles import TIP_POINT, Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, THIGH, TOES, Motion
 from poise.ground.figure.steps import MM, runs, spans
@@ -50,10 +50,9 @@ def paths_of(motion: Motion, soles: Soles, footing: Footing) -> SolePaths:
     """Follow the soles of a motion over the ground."""
     points = soles.points(motion)
     heights, normals, _ = footing.sample(points)
-    over, ends = points[..., 2] - heights, [HEEL_POINT, BALL_POINT]
-    ground = heights[:, :, ends]
-    treads = np.where(hanging(points, ground, footing), ground[..., ::-1], ground)
-    return SolePaths(motion.times, points, over, normals, points[:, :, ends, 2] - treads)
+    ends, ground = points[:, :, :TIP_POINT], heights[:, :, :TIP_POINT]
+    treads = np.where(hanging(ends, ground, footing), ground[..., ::-1], ground)
+    return SolePaths(motion.times, points, points[..., 2] - heights, normals, ends[..., 2] - treads)
 
 
 @dataclass(frozen=True, eq=False)
