@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from poise.ground.legs.pelvis import base_heights, leg_lengths
+from poise.ground.legs.legs import base_heights, leg_lengths
 from tests.ground.motions import moved, path
 
 FRAMES = 60

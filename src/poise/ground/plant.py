@@ -25,7 +25,6 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.planted_clips import find_planted_clip
 from poise.ground.contact.plants import STEEPEST_RAD, Plants, plants_as_they_are
 from poise.ground.contact.soles import Soles
-from poise.ground.exact import written_exactly
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import BALL
@@ -33,7 +32,7 @@ from poise.ground.figure.speeds import lone_frames
 from poise.ground.found import analyse_clip, floor_of, with_bearing
 from poise.ground.legs.feet import floor_level
 from poise.ground.legs.legs import Turned
-from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses
+from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses, written_exactly
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
 from poise.ground.stages import Allowed, ClipAnalysis, InPlace, in_clip, stand

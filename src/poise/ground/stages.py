@@ -24,8 +24,7 @@ from poise.ground.figure.motion import Motion
 from poise.ground.figure.speeds import lone_frames
 from poise.ground.legs.body import Lean, lean_of
 from poise.ground.legs.feet import Feet, every, join_rolls, place_feet
-from poise.ground.legs.legs import Turned, find_early_heels
-from poise.ground.legs.pelvis import base_heights
+from poise.ground.legs.legs import Turned, base_heights, find_early_heels
 from poise.ground.trajectory.settling import settle_legs
 from poise.maths.arrays import Bools, Floats, Ints, check_real
 from poise.maths.frame_masks import find_last_true

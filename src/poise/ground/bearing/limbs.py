@@ -24,8 +24,7 @@ from poise.ground.figure.steps import runs
 from poise.ground.legs.body import Lean
 from poise.ground.legs.clear import CLEAR_S
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.legs import Turned, knees_of, rebend_legs
-from poise.ground.legs.pelvis import leg_lengths
+from poise.ground.legs.legs import Turned, knees_of, leg_lengths, rebend_legs
 from poise.ground.legs.swing import fade_offsets, sole_points
 from poise.ground.legs.write_back import write_poses
 from poise.maths import rotations

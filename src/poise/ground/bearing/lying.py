@@ -15,7 +15,7 @@ from poise.ground.figure.motion import ANKLE, FOOT, HIP, Motion
 from poise.ground.legs.body import Lean
 from poise.ground.legs.clear import CLEAR_S
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.pelvis import SMOOTH_S
+from poise.ground.legs.legs import SMOOTH_S
 from poise.ground.legs.swing import sole_points
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats

@@ -90,12 +90,6 @@ class Motion:
         turns /= np.sqrt((turns * turns).sum(axis=-1, keepdims=True))
         return Motion(self.figure, finer_times(self.times, times), places, turns)
 
-    def part(self, frames: Bools | Ints) -> Motion:
-        """Return some frames (F,) of this motion. Its time between frames stays that of the whole."""
-        part = rows_of(self, frames)
-        vars(part)["step"] = self.step  # else the median of a part would differ by a rounding
-        return part
-
     def translate(self, offsets: Floats) -> Motion:
         """Return this motion displaced by an offset (F, 3) [m] a frame."""
         return dataclasses.replace(self, places=self.places + offsets[:, None, None, :])

@@ -6,8 +6,6 @@ counts in the clip's own frames [mm per frame^2]; above 120 frames a second ever
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from poise import kernels
@@ -68,23 +66,11 @@ def largest_near(times: Floats, changes: Floats, shots: Shots) -> Floats:
     return -lowest_near(times, -changes, shots, NEAR)
 
 
-class Steps(NamedTuple):
-    """Times of a motion, and the first frames (F,) of its shots."""
+def has_neighbours(motion: Motion) -> Bools:
+    """Return whether (F,) frames have neighbours on both sides.
 
-    times: Floats
-    first: Ints
-
-    @property
-    def known(self) -> Bools:
-        """Whether (F,) frames have neighbours on both sides.
-
-        There are none at the ends, beside gaps, and from shot to shot.
-        """
-        parts, found = _parts(self.times, self.first), np.zeros(len(self.times), dtype=np.bool_)
-        found[1:-1] = parts[2:] == parts[:-2]
-        return found
-
-
-def steps_of(motion: Motion) -> Steps:
-    """The steps of a motion."""
-    return Steps(motion.times, shots_of(motion).first)
+    There are none at the ends, beside gaps, and from shot to shot.
+    """
+    parts, found = _parts(motion.times, shots_of(motion).first), np.zeros(len(motion), dtype=np.bool_)
+    found[1:-1] = parts[2:] == parts[:-2]
+    return found

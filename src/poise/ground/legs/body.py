@@ -9,7 +9,7 @@ import numpy as np
 
 from poise.ground.figure.motion import HIP, Motion
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.pelvis import SMOOTH_S
+from poise.ground.legs.legs import SMOOTH_S
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.smoothing import average_hann

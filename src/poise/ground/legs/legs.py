@@ -1,4 +1,4 @@
-"""Solve legs for ankle targets, and find heels out of reach."""
+"""Solve legs for ankle targets: pelvis heights, reach, and heels beyond it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, HIP, KNEE, THIGH, Motion
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.pelvis import base_heights, leg_lengths, longest_reach
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import find_last_true, measure_time_from
+from poise.maths.smoothing import average_hann
 from poise.maths.vectors import dot, make_vertical, normalise
 
+SMOOTH_S = 0.15  # [s] to each side: over how long the height of the ground is averaged
+_MAX_REACH = 0.985  # of a leg's length: there a knee moves 6 times as fast as hip and ankle
+STRAIGHT = 0.9999  # of a leg's length, at most
 _STRAIGHT = np.radians(1.0)  # a knee that bends less on the mean has no bend axis of its own
 _MAX_LEAN_RAD = np.radians(35.0)  # of a shin over its flat foot: 40.6 +- 5.2 deg in lunges (Calatayud et al., 2015)
 _MORE_LEAN = 0.12  # [sine] than animated: a heel that counts as standing may be up by 7 degrees in the source
@@ -40,6 +43,30 @@ class Turned:
     ankles: Floats
     missing: Floats
     lengths: Floats
+
+
+def leg_lengths(motion: Motion) -> tuple[Floats, Floats, Floats]:
+    """Return lengths (F, L) [m]: thighs, shins, hips to ankles. The last are the animated distances."""
+    places = motion.places
+    thigh = np.linalg.norm(places[:, :, KNEE] - places[:, :, HIP], axis=-1)
+    shin = np.linalg.norm(places[:, :, ANKLE] - places[:, :, KNEE], axis=-1)
+    posed = np.linalg.norm(places[:, :, ANKLE] - places[:, :, HIP], axis=-1)
+    return thigh, shin, posed
+
+
+def base_heights(motion: Motion, rise: Floats) -> Floats:
+    """Return the height (F,) of the pelvis over the source [m]. It follows from the ground alone."""
+    return average_hann(rise.mean(axis=1), motion.frames(SMOOTH_S))
+
+
+def longest_reach(motion: Motion) -> Floats:
+    """Return the longest distances (F, L) from hips to ankles [m].
+
+    They are those animated where these are longer than usual.
+    """
+    thigh, shin, posed = leg_lengths(motion)
+    length = thigh + shin
+    return np.maximum(_MAX_REACH * length, np.minimum(posed, STRAIGHT * length))
 
 
 def bend_axes(motion: Motion, soles: Soles) -> Floats:
@@ -66,14 +93,7 @@ def bend_legs(
     motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats, most: Floats, stretch: float
 ) -> Turned:
     """Bend every leg to its ankle target. Ankles come as near as possible; legs become longer by `stretch` at most."""
-    needed = np.linalg.norm(feet.ankles - hips, axis=-1)
-    return bend_legs_of(motion, axes, feet, up, hips, most, np.clip(needed / most, 1.0, 1.0 + stretch))
-
-
-def bend_legs_of(
-    motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats, most: Floats, lengths: Floats
-) -> Turned:
-    """Bend legs with length factors (F, L)."""
+    lengths = np.clip(np.linalg.norm(feet.ankles - hips, axis=-1) / most, 1.0, 1.0 + stretch)
     shape, count = most.shape, most.size
     rows = [np.array(v, order="C").reshape(count, *v.shape[2:]) for v in (motion.places, axes, hips, feet.ankles)]
     thighs, shins, reached = np.empty((count, 4)), np.empty((count, 4)), np.empty((count, 3))

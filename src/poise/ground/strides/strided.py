@@ -13,14 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.ground.contact.soles import Soles
-from poise.ground.exact import written_exactly
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, Motion, motion_of
 from poise.ground.legs.feet import Feet
-from poise.ground.legs.legs import Turned, bend_axes, bend_legs, knees_of
-from poise.ground.legs.pelvis import longest_reach
+from poise.ground.legs.legs import Turned, bend_axes, bend_legs, knees_of, longest_reach
 from poise.ground.legs.swing import between_of, way_come
-from poise.ground.legs.write_back import write_poses
+from poise.ground.legs.write_back import write_poses, written_exactly
 from poise.ground.stages import ClipAnalysis
 from poise.ground.strides.footfalls import BodyWay, Footfalls
 from poise.ground.strides.search import APART

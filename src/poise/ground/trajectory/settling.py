@@ -12,10 +12,18 @@ from poise.ground.contact.cyclic import Repeats
 from poise.ground.contact.soles import MAX_TOE_BEND_RAD, Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion
-from poise.ground.figure.steps import steps_of
+from poise.ground.figure.steps import has_neighbours
 from poise.ground.legs.feet import Feet, level_axes
-from poise.ground.legs.legs import Turned, bend_axes, bend_legs, find_largest_leans
-from poise.ground.legs.pelvis import STRAIGHT, base_heights, leg_lengths, longest_reach
+from poise.ground.legs.legs import (
+    STRAIGHT,
+    Turned,
+    base_heights,
+    bend_axes,
+    bend_legs,
+    find_largest_leans,
+    leg_lengths,
+    longest_reach,
+)
 from poise.ground.report.jumps import is_even
 from poise.ground.trajectory.leg_problem import FeetInMotion, LegProblem
 from poise.ground.trajectory.residuals import difference_twice, find_plane, place_points, sample_ground
@@ -106,7 +114,7 @@ def make_problem(
     shape, axes, moving = contacts.any.shape, bend_axes(motion, soles), _move_feet(motion, soles, feet)
     lengths, (thigh, shin, posed) = np.full(shape, _LONGER), leg_lengths(motion)
     shortest = np.minimum(np.maximum(_MIN_REACH * (thigh + shin), _MIN_FOLD * np.abs(thigh - shin)), posed)
-    known = steps_of(motion).known & ~still
+    known = has_neighbours(motion) & ~still
     known[1:] &= ~still[:-1]
     known[:-1] &= ~still[1:]
     air = ~contacts.any

@@ -52,7 +52,7 @@ def solve_problem(problem: LegProblem, threads: int = 2) -> Floats:
         seam = np.arange(max(0, rows.start - _EDGE), min(rows.start + 2 * overlap + _EDGE, frames))
         inner = (seam >= rows.start) & (seam < rows.start + 2 * overlap)
         wide = slice(int(seam[0]), int(seam[-1]) + 1)
-        _improve(problem.take_frames(wide), values[wide], inner, _STEPS)
+        _improve(problem.take_frames(wide), values[wide], inner)
     return values
 
 
@@ -63,19 +63,19 @@ def _solve_block(problem: LegProblem) -> Floats:
     too much.
     """
     values, steep = np.zeros(problem.free.shape), np.full_like(problem.leans, _STEEPEST)
-    _improve(dataclasses.replace(problem, leans=steep), values, np.ones(len(values), dtype=np.bool_), _STEPS)
+    _improve(dataclasses.replace(problem, leans=steep), values, np.ones(len(values), dtype=np.bool_))
     rows = measure_residuals(problem, values).rows.reshape(len(values), -1, kernels.ground.leg_moves.ROWS)
     leaning = np.asarray((rows[..., LEAN] > 0.0).any(axis=1))
-    _improve(problem, values, _widen(leaning, round(_FELT_S / problem.step)), _STEPS)
+    _improve(problem, values, _widen(leaning, round(_FELT_S / problem.step)))
     return values
 
 
-def _improve(problem: LegProblem, values: Floats, inner: Bools, steps: int) -> None:
+def _improve(problem: LegProblem, values: Floats, inner: Bools) -> None:
     """Improve values (F, K) of the inner frames (F,) in place.
 
     First of all of them, and then of those near to frames that still change.
     """
-    around, damping = round(_FELT_S / problem.step), np.full(len(values), _DAMPING)
+    around, damping, steps = round(_FELT_S / problem.step), np.full(len(values), _DAMPING), _STEPS
     while steps > 0 and inner.any():
         wide = np.flatnonzero(_widen(inner, _EDGE))
         run = _descend(problem.take_runs(wide, inner[wide]), values[wide], damping[wide], steps)
