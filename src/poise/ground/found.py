@@ -13,15 +13,13 @@ from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, s
 from poise.ground.contact.cyclic import Repeats, closes, repeats_of
 from poise.ground.contact.in_place import add_travel
 from poise.ground.contact.in_place import in_place as ground_velocity
-from poise.ground.contact.soles import Soles
+from poise.ground.contact.soles import NEAR_ZERO, Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.motion import Motion, fineness, motion_of
 from poise.ground.legs.feet import floor_level
 from poise.ground.stages import ClipAnalysis, InPlace, in_clip
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
-
-_NEAR = 0.15  # [m] a floor that is known by the lowest part alone is at 0 if that is so near
 
 
 def analyse_clip(
@@ -50,7 +48,7 @@ def analyse_clip(
     return ClipAnalysis(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
 
 
-def with_bearing(clip: Clip, analysis: ClipAnalysis, *, near: float = _NEAR) -> ClipAnalysis:
+def with_bearing(clip: Clip, analysis: ClipAnalysis, *, near: float = NEAR_ZERO) -> ClipAnalysis:
     """Add contacts of hands, knees and hips with the clip's floor.
 
     A figure that walks in place walks on its feet.
@@ -75,7 +73,7 @@ def with_bearing(clip: Clip, analysis: ClipAnalysis, *, near: float = _NEAR) -> 
     )
 
 
-def floor_of(clip: Clip, analysis: ClipAnalysis, *, near: float = _NEAR) -> float:
+def floor_of(clip: Clip, analysis: ClipAnalysis, *, near: float = NEAR_ZERO) -> float:
     """Compute the height of the clip's own floor [m]. The height of supporting parts; without any, of the lowest part.
 
     near  [m] from 0 where that counts as 0, where most floors are: feet of who crawls may have been drawn into it

@@ -26,8 +26,9 @@ from poise.model.kinematics import KinematicsTable, build_table
 from poise.model.roles import Leg
 from poise.model.skeleton import Kind
 
-_FLOOR = 0.25  # half-life in which a floor comes up to a foot that rests, as a share of the time that floors are sought
-_MEMORY = 0.25  # time constant of speeds as a share of the window of whole clips, which sees as much after as before
+# Share of the times of whole clips, which see as much after as before: half-life in which a floor comes up to a foot
+# that rests, of the time that floors are sought; and time constant of speeds, of their window.
+_MEMORY = 0.25
 _NOW = 1e-9  # [s] a half-life of 0 is this short
 
 
@@ -198,7 +199,7 @@ def _settings(gait: Gait, rule: Thresholds, springs: Springs) -> Floats:
     settings[k.LEVEL], settings[k.RISE], settings[k.ON_HEIGHT] = gait.level, rule.rise, rule.on_height
     settings[k.ON_SPEED], settings[k.OFF_SPEED] = rule.on_speed, rule.off_speed
     settings[k.OFF_HEIGHTS : k.OFF_HEIGHTS + 2] = rule.heel_off, rule.ball_off
-    settings[k.FLOOR_RATE] = np.log(2.0) / max(_FLOOR * rule.floor, _NOW)
+    settings[k.FLOOR_RATE] = np.log(2.0) / max(_MEMORY * rule.floor, _NOW)
     settings[k.SPEED_RATE] = 1.0 / max(_MEMORY * rule.window, _NOW)
     for at, half in ((k.BLEND_RATE, springs.blend), (k.PELVIS_RATE, springs.pelvis), (k.LIFT_RATE, springs.lift)):
         settings[at] = kernels.springs.HALF_LIFE_FACTOR / max(half, _NOW)

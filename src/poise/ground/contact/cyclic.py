@@ -18,7 +18,7 @@ from poise.ground.figure.motion import Frames, Motion, rows_of
 from poise.maths import rotations
 from poise.maths.arrays import Ints
 
-_NEAR = 0.001  # [m] the legs of a loop end so near to where they started
+CLOSE_M = 0.001  # [m] the legs of a loop end so near to where they started
 _TURNED = np.radians(0.1)  # and turned by at most so much
 _REACH = 1.0  # [s] repeats on either side are so long together: the ends of a motion are felt no farther
 
@@ -30,7 +30,7 @@ def closes(motion: Motion) -> bool:
     """
     apart = np.linalg.norm(motion.places[-1] - motion.places[0], axis=-1).max()
     between = rotations.multiply(rotations.inverse(motion.turns[0]), motion.turns[-1])
-    return bool(apart <= _NEAR and np.linalg.norm(rotations.as_vector(between), axis=-1).max() <= _TURNED)
+    return bool(apart <= CLOSE_M and np.linalg.norm(rotations.as_vector(between), axis=-1).max() <= _TURNED)
 
 
 def repeats_of(motion: Motion) -> Repeats:

@@ -15,7 +15,17 @@ from poise.ground.contact.contacts import Contacts, find_contacts, stances
 from poise.ground.contact.edges import hanging, over_edges
 from poise.ground.contact.pivots import find_pivots
 from poise.ground.contact.plants import stances_of
-from poise.ground.contact.soles import BALL_POINT, HEEL, HEEL_POINT, TIP_POINT, Soles, find_soles, floor_under, steep
+from poise.ground.contact.soles import (
+    BALL_POINT,
+    FLAT_M,
+    HEEL,
+    HEEL_POINT,
+    TIP_POINT,
+    Soles,
+    find_soles,
+    floor_under,
+    steep,
+)
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, fineness, rest_motion
 from poise.ground.figure.speeds import shots_of
@@ -24,10 +34,8 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import UP, dot, make_vertical, normalise, project_horizontal
 
 _STILL = 0.003  # [m/s] what is slower does not move
-_ROUNDING = 2e-5  # [m] by which what stands still may seem to move from frame to frame: files are rounded
+_ROUNDING = 2e-5  # [m] by which what stands still may seem to move: files are rounded
 _SLIP = 0.001  # [m] at most in one contact
-_EXACT_SLIP_M = 2e-5  # [m] at most on its own floor, where any slide is to be taken out
-_OFF = 0.002  # [m] above or below the ground at most
 _ENDS = 0.25  # [s] before and after in which a foot that is slow and low comes to its place, or leaves it
 _GAP = 0.11  # [s] in which it may turn between two points that stand
 _BRIEF, _SLID = 0.05, 0.004  # [s], [m] a foot that is slow and low for no longer, and slides no farther, only passes
@@ -118,7 +126,7 @@ def _elsewhere(balls: Floats, high: float, footing: Footing) -> bool:
     high  [m] above it at most
     """
     away = balls[:, 2] - footing.heights(balls)
-    return bool(len(away)) and (away.min() < -_OFF or float(np.median(away)) > high)
+    return bool(len(away)) and (away.min() < -FLAT_M or float(np.median(away)) > high)
 
 
 def laid_flat(motion: Motion, footing: Footing, still: Bools) -> Motion:
@@ -259,14 +267,14 @@ def _on_ground(points: Floats, core: Bools, footing: Footing, *, own: bool, exac
     points  (F, L, 2, 3) heels and balls
     core    (F, L, 2) where they are in contact
     own     whether the ground is about the motion's own floor
-    exact   whether they may slip by roundings only
+    exact   whether they may slip by roundings only: on its own floor any slide is to be taken out
     """
-    slip = _EXACT_SLIP_M if exact else _SLIP
+    slip = _ROUNDING if exact else _SLIP
     heights, _, inside = footing.sample(points)
     away = (points[..., 2] - heights)[core]
     if own:
         away -= np.median(away)
-    off = (np.abs(away) > _OFF) & ~(own & (away > _RUNG_M))
+    off = (np.abs(away) > FLAT_M) & ~(own & (away > _RUNG_M))
     return bool(inside[core].all()) and not off.any() and all(_slip(run) <= slip for run in _runs_of(points, core))
 
 
@@ -321,7 +329,7 @@ def _made_for_it(motion: Motion, flat: Motion, held: Bools, soles: Soles, level_
     if upright.min() > _LEVEL and not on_steps:
         lowest = motion.places[:, :, ANKLE:, 2].min(axis=2)
         levels = [np.median(lowest[held[:, leg], leg]) for leg in np.flatnonzero(held.any(axis=0))]
-        return abs(float(np.median(ground)) - floor_under(np.array(levels))) <= _OFF
+        return abs(float(np.median(ground)) - floor_under(np.array(levels))) <= FLAT_M
     rest = find_soles(rest_motion(motion.figure))
     here, there = (
         float(np.linalg.norm([found.heel - rest.heel, found.ball - rest.ball], axis=-1).mean())
@@ -339,9 +347,9 @@ def _lift_tips(motion: Motion, soles: Soles, footing: Footing) -> Soles:
     tips, best = soles.tip, np.full(len(soles.tip), np.inf)
     for back in _BACK * _TIP:
         tried, depths = _move_tips(motion, soles, footing, back)
-        better = (best > _OFF) & ((depths <= _OFF) | (depths < best))
+        better = (best > FLAT_M) & ((depths <= FLAT_M) | (depths < best))
         tips, best = np.where(better[:, None], tried, tips), np.where(better, depths, best)
-        if (best <= _OFF).all():
+        if (best <= FLAT_M).all():
             break
     return dataclasses.replace(soles, tip=tips)
 

@@ -21,7 +21,7 @@ TIP = 0.5  # and the tip of toes without an end joint ahead of the ball by this 
 MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
 _FOOT = 0.13  # ankle to ball over the length of the leg, where no joint says it (a foot of 0.152 of the height)
 _STEEP = 2.0  # a foot that rises by more than this from ball to ankle is a hock, or does not say how long it is
-_NEAR_ZERO = 0.15  # [m] a lowest joint at most this high stands on a floor at 0
+NEAR_ZERO = 0.15  # [m] a lowest joint at most this high stands on a floor at 0
 _THICKNESS = 0.02  # [m] from the lowest joint of a foot to its sole, where the floor is not at 0
 _STEP = 0.25  # [m] a foot that stands higher than this above the others stands on something: a step, a box
 _LOW = 0.05  # [m] a foot is low that is at most this much above its lowest stance: clips drift by that
@@ -29,7 +29,7 @@ _SLOW = 0.3  # [m/s]
 WINDOW = 0.05  # [s] over which speeds are taken
 _LOWEST = 0.1  # the share of all frames taken as lowest, where none is slow
 _SAME = 1e-6  # [m] an end that near to the ball is none
-_FLAT_M = 0.002  # [m] heel and ball that are both so near to the floor lie on it; a planted clip's may be so far off
+FLAT_M = 0.002  # [m] heel and ball that are both so near to the floor lie on it; a planted clip's are no farther off
 _FRAMES = 100  # flat frames that are looked at: a median needs no more
 
 
@@ -122,7 +122,7 @@ def _share_flat(motion: Motion, soles: Soles, floor: Floats) -> tuple[float, flo
     The floor is the lowest of (L,) [m]. Both are shares of all feet in all frames.
     """
     over = soles.ends(motion)[..., 2] - floor.min()
-    return float((np.abs(over).max(axis=2) <= _FLAT_M).mean()), float((over.min(axis=2) < -_FLAT_M).mean())
+    return float((np.abs(over).max(axis=2) <= FLAT_M).mean()), float((over.min(axis=2) < -FLAT_M).mean())
 
 
 def _measure_soles(motion: Motion, standing: Bools, over: Floats) -> tuple[Soles, Floats]:
@@ -192,7 +192,7 @@ def _floors(heights: Floats, starts: Ints) -> Floats:
 def floor_under(levels: Floats) -> float:
     """Estimate the height of a clip's own floor. `levels` are those of the lowest joint of each foot in contact."""
     base = float(levels.min())
-    return 0.0 if 0.0 <= base <= _NEAR_ZERO else base - _THICKNESS
+    return 0.0 if 0.0 <= base <= NEAR_ZERO else base - _THICKNESS
 
 
 def _ahead(motion: Motion, frames: Ints) -> Floats:

@@ -18,14 +18,13 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, Motion, rows_of
 from poise.ground.legs.clear import clear_ground, lift_whole
-from poise.ground.legs.swing import between_of, fade_offsets, interpolate_swings
+from poise.ground.legs.swing import COAST_S, between_of, fade_offsets, interpolate_swings
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import take_frames
 from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import UP, make_vertical, normalise, project_horizontal
 
-_SETTLE = 0.2  # [s] in which the correction of a foot's rotation fades
 _SAME_HEIGHT_M = 0.0005  # [m] heights that differ by up to twice as much are one: feet that were drawn onto a floor
 _DRIFT = 0.03  # [m] a foot that stands so much higher or lower than others is captured so: legs take that up
 _DEEP = 0.03  # [m] a heel so deep in the ground is over the tread behind, or came down so: lifted at once it would pop
@@ -176,7 +175,7 @@ def _apply_plants(times: Floats, turns: Floats, contacts: Contacts, plants: Plan
     needed = np.zeros((*flat.shape, 3))
     planted = plants.turn[which[flat]]
     needed[flat] = rotations.as_vector(rotations.multiply(planted, rotations.inverse(turns[flat])))
-    vectors = fade_offsets(times, needed, flat, _SETTLE)
+    vectors = fade_offsets(times, needed, flat, COAST_S)
     return np.where(
         flat[..., None], _scatter_rotations(planted, flat), rotations.multiply(rotations.from_vector(vectors), turns)
     )

@@ -13,7 +13,7 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
 from poise.maths.smoothing import smoothstep
 
-_COAST = 0.2  # [s] in which an ankle's speed over the animated one dies away
+COAST_S = 0.2  # [s] in which the speed of an ankle over the animated one, and a correction of its foot, die away
 _CUT_OFF = 0.3  # [s] a swing that the clip cuts off is taken to last so long at least
 _FAR = 0.1  # [m] a foot that goes less far steps on the spot
 
@@ -64,7 +64,7 @@ def interpolate_swings(motion: Motion, offsets: Floats, between: Between, standi
     result = start + (end - start) * smoothstep(between.share)[..., None]
     result[..., 2] = start[..., 2] + (end - start)[..., 2] * smoothstep(way_come(motion, result, between))
     leaving, arriving = _speeds(motion.times, offsets, standing)
-    whole = np.minimum(_COAST, between.since + between.until)
+    whole = np.minimum(COAST_S, between.since + between.until)
     result += _coasting(take_frames(leaving, between.before), between.since, whole)
     result -= _coasting(take_frames(arriving, between.after), between.until, whole)
     return np.where(standing[..., None], offsets, result)

@@ -18,9 +18,8 @@ from poise.maths.arrays import Bools, Floats, Ints
 
 SKATE = 0.3  # [cm/s] of all heels and balls in contact
 OFF = 10.0  # [mm] a heel or ball in contact is from the ground
-BACK = 1.0  # [deg] a knee is bent backwards by more than in the source
+BACK = 1.0  # [deg] a knee is bent backwards, and toes up, by more than in the source
 TOES = 65.0  # [deg] toes are bent, or as far as in the source
-_SAME = 1.0  # [deg] by which toes may be bent more than in the source
 _STANDING = 0.5  # the share of feet and frames in which a figure is upright, from which on it stands
 _FLIGHT = 0.8  # [s] nobody is in the air for longer: that is a jump of 0.8 m
 _POINTS = ("heel", "ball", "tip")
@@ -229,7 +228,7 @@ def _knees_bend(found: Evidence) -> FrameValues:
 
 def _toes_bend(found: Evidence) -> FrameValues:
     before, after = (toe_bends(motion, found.shape.toes) for motion in found.motions)
-    bounds = np.maximum(before.max(axis=0, initial=0.0) + _SAME, TOES)
+    bounds = np.maximum(before.max(axis=0, initial=0.0) + BACK, TOES)
     return FrameValues("toe", after, bounds, _legs(found, "toes"), "are bent by {:.3g} deg")
 
 

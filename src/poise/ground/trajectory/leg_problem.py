@@ -26,7 +26,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 
 REACH, FOLD, HEEL, BALL, TIP, BEND, LEAN = range(7)  # rows of a leg
-_FOOT_TAU_S = 0.1  # [s] a third of a swing: an edit is over before the foot comes down again
+FOOT_TAU_S = 0.1  # [s] a third of a swing: an edit is over before the foot comes down again
 _TOE_WEIGHT = 0.5  # of other joints, for each of the two of the toes: they are one foot
 
 
@@ -162,7 +162,7 @@ class LegProblem:
     @property
     def value_weights(self) -> Floats:
         """(F, K) weights of squared unknowns [1/s^4]."""
-        weights = np.full(self.free.shape, _FOOT_TAU_S**-4)
+        weights = np.full(self.free.shape, FOOT_TAU_S**-4)
         weights[:, 0] = self.pelvis_tau**-4
         return weights
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from poise import kernels
 from poise.ground.contact.contacts import Contacts
-from poise.ground.contact.cyclic import Repeats
+from poise.ground.contact.cyclic import CLOSE_M, Repeats
 from poise.ground.contact.soles import MAX_TOE_BEND_RAD, Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion
@@ -25,7 +25,7 @@ from poise.ground.legs.legs import (
     longest_reach,
 )
 from poise.ground.report.jumps import is_even
-from poise.ground.trajectory.leg_problem import FeetInMotion, LegProblem
+from poise.ground.trajectory.leg_problem import FOOT_TAU_S, FeetInMotion, LegProblem
 from poise.ground.trajectory.residuals import difference_twice, find_plane, place_points, sample_ground
 from poise.ground.trajectory.solver import solve_problem
 from poise.maths import rotations
@@ -36,12 +36,9 @@ from poise.maths.vectors import dot, make_vertical, normalise
 
 _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
 _LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
-_PELVIS_TAU_S, _UNEVEN_PELVIS_TAU_S = 0.05, 0.1  # [s] see `_find_pelvis_tau`
+_PELVIS_TAU_S = 0.05  # [s] on level ground, see `_find_pelvis_tau`; elsewhere that of feet
 _TAU_RATES = 30.0, 120.0  # [frames/s] between them the first falls; above no step is looked at
 _LEVEL = 1e-3  # [rad] and [m] ground that is tilted or uneven by less is level
-_SAME_M = 0.001  # [m] a loop whose ends are put so near to each other is to stay one
-_CLOSING_S = 0.1  # [s] on each side of a loop's seam, where what both ends differ by is shared out
-_RISING_S = 0.1  # [s] in which a heel that leaves the ground goes up to where its ankle bends no farther than it may
 _FIRST_OF_FOOT = 2  # ankle, joint and end of the toes go with it, hip and knee do not
 
 
@@ -58,7 +55,7 @@ def settle_legs(
     problem = make_problem(motion, soles, contacts, feet, still, footing, stretch)
     values = solve_problem(problem) if contacts.any.any() else np.zeros(problem.free.shape)
     if repeats is not None and _closes(motion, feet, problem, repeats):
-        _close(values, repeats.middle, motion.frames(_CLOSING_S))
+        _close(values, repeats.middle, motion.frames(FOOT_TAU_S))
     up, balls, angles = problem.apply(values)
     ankles, _, _ = problem.feet.place_points(balls, angles)
     heel_turn, toe_turn = problem.feet.make_turns(angles)
@@ -79,7 +76,7 @@ def _closes(motion: Motion, feet: Feet, problem: LegProblem, repeats: Repeats) -
         return False
     ends = [repeats.middle.start, repeats.middle.stop - 1]
     moves = (feet.ankles - motion.places[:, :, ANKLE])[ends], problem.up[ends]
-    return all(float(np.ptp(move, axis=0).max()) <= _SAME_M for move in moves)
+    return all(float(np.ptp(move, axis=0).max()) <= CLOSE_M for move in moves)
 
 
 def _close(values: Floats, middle: slice, frames: int) -> None:
@@ -124,7 +121,7 @@ def make_problem(
     uneven = _is_uneven(feet, footing)
     problem = LegProblem(
         step=motion.step or 1.0,  # frames without time have no changes of step
-        pelvis_tau=_UNEVEN_PELVIS_TAU_S if uneven else _find_pelvis_tau(motion.step),
+        pelvis_tau=FOOT_TAU_S if uneven else _find_pelvis_tau(motion.step),
         footing=footing,
         plane=find_plane(footing) if is_even(footing.terrain) else None,
         wanted=np.empty(0),
@@ -223,7 +220,7 @@ def _allowed_leans(motion: Motion, soles: Soles, source: Floats, free: Bools) ->
     joints = source.reshape(motion.places.shape)
     most = find_largest_leans(motion, soles, joints[:, :, KNEE] - joints[:, :, ANKLE])
     since, _ = measure_time_from(motion.times, ~free)
-    return most + 1.0 - smoothstep(np.minimum(since / _RISING_S, 1.0))
+    return most + 1.0 - smoothstep(np.minimum(since / FOOT_TAU_S, 1.0))
 
 
 def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) -> Floats:
