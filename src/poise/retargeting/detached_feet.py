@@ -28,7 +28,9 @@ class DetachedFoot(NamedTuple):
 
 
 def is_foot_detached(skeleton: Skeleton, rows: Mapping[str, int], side: str) -> bool:
-    """Return whether no joint with a role but the hips is above a foot.
+    """Return whether a foot is below no other joint with a role.
+
+    The hips do not count.
 
     rows  joints of roles
     """
