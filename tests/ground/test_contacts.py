@@ -201,6 +201,20 @@ class TestByHand:
         assert stands[100:].all()
         assert not stands[65:80].any()
 
+    @pytest.mark.parametrize(("height", "speed", "stands"), [
+        (0.028, 0.0, True), (0.028, 0.15, False), (0.022, 0.15, True), (0.035, 0.0, False),
+    ])  # fmt: skip
+    def test_a_foot_at_rest_stands_up_to_3_cm_above_its_floor(self, height, speed, stands):
+        up = np.interp(np.arange(120), [30, 36, 60, 66], [0.0, height, height, 0.0])
+        along = speed * FRAME * np.clip(np.arange(120) - 30, 0, 36)
+        assert found(path(120, y=along, z=up))[39:57].all() == stands
+
+    def test_a_heel_that_rises_slowly_leaves_lower_than_one_that_comes_down_arrives(self):
+        up = np.interp(np.arange(180), [60, 78, 96], [0.0, 0.045, 0.0])  # 0.15 m/s
+        heel = find_contacts(moved(path(180, z=up), path(180)), find_soles(moved(path(5), path(5)))).heel[:, 0]
+        left, landed = np.flatnonzero(~heel)[[0, -1]]
+        assert up[landed] > up[left] + 0.002
+
     def test_no_contact_goes_over_a_cut(self):
         there = path(60, x=np.where(np.arange(60) < 30, 0.0, 5.0))
         stands = found(there, there)

@@ -59,6 +59,9 @@ class Thresholds:
         [s], [m/s] Still means below this speed for this long: a foot that stands on a step, and does not hover.
     level
         Whether the ground is known to have no steps, so that swinging feet, too, show how high it is.
+    rest_height
+        [m] height below which a point at rest stands, too: feet of people roll, those of drawn ones rest tilted. One
+        that moves stands while (speed / on_speed)² + (height / rest_height)² is below 1; upward speed counts twice.
     """
 
     on_speed: float = 0.25
@@ -77,6 +80,7 @@ class Thresholds:
     still: float = 0.5
     still_speed: float = 0.15
     level: bool = False
+    rest_height: float = 0.03
 
     def loosen(self, speed: float) -> Thresholds:
         """Return the thresholds for a clip in place.
@@ -349,9 +353,11 @@ def _detect_contacts(motion: Motion, soles: Soles, rule: Thresholds, shots: Shot
     slow = speed < rule.on_speed
     height = points[..., 2] - _floors(motion, np.where(slow | rule.level, points[..., 2], np.inf), shots, rule)
     off_height = np.array([rule.heel_off, rule.ball_off])
+    leaving = speed + moves[..., 2].clip(0.0)
+    rests = np.hypot(leaving / rule.on_speed, height.clip(0.0) / rule.rest_height) < 1.0
     stands = _hysteresis(
-        slow & (height < rule.on_height),
-        (sliding < rule.off_speed) & (moves[..., 2] < rule.rise) & (height < off_height),
+        rests | (slow & (height < rule.on_height)),
+        rests | ((sliding < rule.off_speed) & (moves[..., 2] < rule.rise) & (height < off_height)),
         shots,
     )
     if tidy and len(motion) > 1:
