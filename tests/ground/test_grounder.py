@@ -447,7 +447,8 @@ def test_sixty_frames_a_second_show_what_a_hundred_and_twenty_do(data):
 # Bounds on the distances of ankles and hips from those of plant_feet [cm of a 1.7 m figure],
 # half of the time, 95 % of it, and ever, after the first tenth of a second: as measured and a tenth more, rounded up to
 # millimetres. A plan sinks the pelvis 0.2 s before a leg is too short, and after, and where a knee would pop:
-# so far are the hips of the run off.
+# so far are the hips of the run off. Kinds of machines round differently, and the plan of the run over noise then has its
+# hips 0.6 or 1.0 cm off half of the time.
 NEAR = {
     ("cmu_12_01_walk", "flat"): ((1.2, 3.8, 5.5), (1.2, 3.0, 3.7)),
     ("cmu_12_01_walk", "slope"): ((1.5, 5.3, 6.5), (2.5, 5.1, 5.9)),
@@ -457,7 +458,7 @@ NEAR = {
     ("walk_mass", "noise"): ((2.0, 4.4, 5.4), (1.8, 2.8, 2.9)),
     ("run_mass", "flat"): ((1.6, 4.5, 5.5), (0.5, 0.7, 0.7)),
     ("run_mass", "slope"): ((3.7, 14.0, 16.4), (2.4, 7.2, 8.4)),
-    ("run_mass", "noise"): ((2.1, 3.8, 4.8), (0.7, 1.6, 1.7)),
+    ("run_mass", "noise"): ((2.1, 3.8, 4.8), (1.1, 1.6, 1.7)),
 }
 
 SKATES = {
