@@ -9,6 +9,7 @@ import poise
 from poise import Terrain
 from poise.io import samples
 from poise.model.skeleton import Kind
+from poise.retargeting.root_path import KEPT_HIPS_NOTE
 from tests.retarget.characters import (
     LIMBS,
     build_character,
@@ -96,6 +97,23 @@ def test_ground_that_cannot_be_used_is_refused():
     assert len(poise.retarget(flying, rig)) == 3
     with pytest.raises(poise.InputError, match="the ground must be"):
         poise.retarget(flying, rig, ground="stairs")
+
+
+def test_kept_hips_keep_their_numbers():
+    rig = poise.load(samples.path("humanoid.glb"))
+    clip = poise.load(samples.path("humanoid.bvh")).clips[0]
+    done = poise.retarget(clip, rig, root="keep")
+    assert done.planted is None
+    assert KEPT_HIPS_NOTE in done.notes
+    middles = [
+        0.5 * (each.poses.world[body.joints["leftUpperLeg"]].positions
+               + each.poses.world[body.joints["rightUpperLeg"]].positions)
+        for each, body in zip((done.source, done), done.bodies, strict=True)
+    ]  # fmt: skip
+    ratio = done.bodies[1].leg_length / done.bodies[0].leg_length
+    assert np.allclose(middles[1], ratio * middles[0], atol=1e-9 * done.bodies[1].leg_length)
+    with pytest.raises(poise.InputError, match='root="keep" holds the hips'):
+        poise.retarget(clip, rig, root="keep", ground=Terrain.slope(5.0))
 
 
 @pytest.mark.parametrize("root", ["travel", "in_place", "keep"])

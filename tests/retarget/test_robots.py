@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise import InputError, UnsupportedError
+from poise import InputError, PoiseError, UnsupportedError
 from poise.maths import rotations
 from poise.model.skeleton import Kind
 from tests.retarget.characters import LIMBS, build_character, build_clip, build_rig, find_directions, measure_angles
@@ -51,6 +51,48 @@ def test_feet_of_a_robot_stand_still_on_the_ground(walking_g1):
             assert np.abs(places[on][..., 2] - G1_RADIUS_M).max() < 0.002
         corners = place_g1_points(done, side, (*G1_HEEL, *G1_BALL))
         assert corners[..., 2].min() - G1_RADIUS_M > -0.005
+
+
+def measure_hand_errors(done):
+    """Angles [rad] (F,) between the left hand's axes in the source and in the robot."""
+    turns = []
+    for clip, body in zip((done.source, done), done.bodies, strict=True):
+        segment = body.segments["leftHand"]
+        world = rotations.multiply(body.world_turn, clip.poses.world.rotations[:, segment.carrier])
+        turns.append(rotations.multiply(world, segment.carrier_frame))
+    way = rotations.multiply(turns[1], rotations.inverse(turns[0]))
+    return np.linalg.norm(rotations.as_vector(way), axis=1)
+
+
+def measure_changes(done):
+    """Changes of step of all joint values, squared and summed."""
+    return np.square(np.diff(read_joint_values(done)[0], n=2, axis=0)).sum()
+
+
+def test_weights_move_a_robot_towards_what_they_name(data):
+    walk = poise.load(data / WALK)
+    clip, robot = walk.clips[0], poise.load(data / G1)
+    short = poise.Clip(clip.times[60:120] - clip.times[60], clip.poses[60:120])
+    plain, same, hands, smooth = (
+        poise.retarget(short, robot, source=walk, weights=weights)
+        for weights in (None, {"limbs": 1}, {"hands": 20.0}, {"smooth": 20.0})
+    )
+    assert np.array_equal(plain.poses.q, same.poses.q)
+    assert np.median(measure_hand_errors(hands)) < 0.7 * np.median(measure_hand_errors(plain))
+    assert measure_changes(smooth) < 0.5 * measure_changes(plain)
+    for weights, message in (
+        ({"arms": 2.0}, "no weight 'arms'; weights: limbs"),
+        ({"hands": -1.0}, "the weight of hands is a factor from 0 to 1000"),
+        ({"hands": "much"}, "the weight of hands"), ([1.0], "weights are factors by word"),
+    ):  # fmt: skip
+        with pytest.raises(PoiseError, match=message):
+            poise.retarget(short, robot, source=walk, weights=weights)
+
+
+def test_characters_have_no_weights():
+    rig = build_rig(build_character([1.0] * 12))
+    with pytest.raises(UnsupportedError, match="weights are for robots"):
+        poise.retarget(build_clip(rig.skeleton, 1), rig, weights={"hands": 2.0})
 
 
 def test_limbs_of_a_robot_point_as_in_the_source(walking_g1):

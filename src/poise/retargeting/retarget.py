@@ -38,7 +38,9 @@ from poise.retargeting.match import Match, check_match, has_hinges, list_skipped
 from poise.retargeting.report import Measured, RetargetReport, build_report
 from poise.retargeting.robot import RobotJob, RobotMotion, retarget_onto_robot
 from poise.retargeting.robot_body import leave_out_hands, measure_robot_body
+from poise.retargeting.robot_weights import RobotWeights, check_weights
 from poise.retargeting.root_path import (
+    KEPT_HIPS_NOTE,
     RootMotion,
     Standing,
     analyse_ground,
@@ -139,6 +141,7 @@ class Options(NamedTuple):
     fps: float | None
     speed: bool | float = True
     clear: bool = True
+    weights: RobotWeights | None = None
 
 
 def retarget(
@@ -154,6 +157,7 @@ def retarget(
     fps: float | None = None,
     clear: bool = True,
     speed: bool | float = True,
+    weights: Mapping[str, float] | None = None,
     progress: bool | Callable[[int, int, str], None] | None = None,
 ) -> Retargeted:
     """Move a character as another one.
@@ -173,7 +177,8 @@ def retarget(
         source stand. False: no feet are planted.
     root
         "travel": the hips go as far as in the source, times the ratio of leg lengths, and are as high over the ground.
-        "in_place": the way over the ground is taken out. "keep": the position of the hips times that ratio.
+        "in_place": the way over the ground is taken out. "keep": the position of the hips times that ratio; planted
+        feet would move the hips, so that none are planted.
     hands
         "touch": hands that are near each other in the source keep their distance, in arm lengths; the arms then leave
         the source's directions, also where a hand touches the body or would be in it. "directions": they do not.
@@ -185,6 +190,9 @@ def retarget(
         Whether arms, trunk and legs of a robot are kept apart, and hands of a character out of its body.
     speed
         The largest speed of a robot's joints. True: that of the file; False: any; a number: of all hinges [rad/s].
+    weights
+        Factors on what a robot's joints weigh against each other, by word: limbs, trunk, feet, hands, head, root (the
+        place of the hips), smooth. Left out they are 1. Characters follow every direction, so that nothing is weighed.
     progress
         As for `solve`.
 
@@ -203,7 +211,9 @@ def retarget(
     clip, rig = _check_source(clip, source)
     check_type(target, Rig, "the target")
     options = _check_options(ground, root, hands, first, fps)._replace(
-        clear=check_bool(clear, "clear"), speed=_check_speed(speed)
+        clear=check_bool(clear, "clear"),
+        speed=_check_speed(speed),
+        weights=None if weights is None else check_weights(weights),
     )
     with report_progress(progress, "retargeting", _STAGES) as advance:
         advance(0, "measuring the source")
@@ -238,6 +248,8 @@ def _check_options(
     check_choice(root, "root", get_args(RootMotion))
     check_choice(hands, "hands", get_args(HandMode))
     check_choice(first, "first", get_args(FirstFrames))
+    if root == "keep" and isinstance(ground, Terrain):
+        raise InputError('root="keep" holds the hips, and feet on a ground move them: leave out one of the two')
     return Options(ground, root, hands, first, fps)
 
 
@@ -298,8 +310,11 @@ def _retarget_clip(
             options.root,
             options.speed,
             options.clear,
+            options.weights or RobotWeights(),
         )
         return _retarget_onto_robot(job, (*notes, *first_notes, *pairs.notes), advance)
+    if options.weights is not None:
+        raise UnsupportedError("weights are for robots: a character follows every direction, nothing is weighed")
     target_body = body if is_same else _measure_target(target, pairs)
     standings = standing, standing if is_same else measure_rest_standing(target, target_body)
     job = Transfer(clip, target, (body, target_body), standings, pairs, options)
@@ -413,6 +428,8 @@ def _plant_feet(job: Transfer, moved: Clip) -> tuple[Planted | None, tuple[str, 
     standing, ground = job.standings[0], job.options.ground
     if ground is False:
         return None, ()
+    if job.options.root == "keep":
+        return None, (KEPT_HIPS_NOTE,)
     reason = standing.note
     if standing.contacts is not None and not standing.contacts.any.any():
         reason = "those of the source never stand"

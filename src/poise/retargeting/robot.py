@@ -28,7 +28,9 @@ from poise.retargeting.robot_sole import find_robot_sole
 from poise.retargeting.robot_solve import NO_PAIRS, CapsulePairs, JointMotion, solve_motion
 from poise.retargeting.robot_tasks import TaskBuilder, ramp_stance
 from poise.retargeting.robot_tree import RobotTree, build_tree, write_configurations
+from poise.retargeting.robot_weights import RobotWeights
 from poise.retargeting.root_path import (
+    KEPT_HIPS_NOTE,
     RootMotion,
     Standing,
     compute_hip_path,
@@ -94,6 +96,7 @@ class RobotJob(NamedTuple):
     standing        how the source stands
     match           which joint moves which
     ground          as for `retarget`, and so are `root`, `speed` and `clear`
+    weights         factors on the weights of its tasks
     """
 
     clip: Clip
@@ -105,6 +108,7 @@ class RobotJob(NamedTuple):
     root: RootMotion
     speed: bool | float
     clear: bool
+    weights: RobotWeights
 
 
 def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ...]]:
@@ -115,7 +119,7 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
     floor = Standing(0.0, robot.ankle)
     path = compute_hip_path(job.clip.poses.world.positions, job.bodies, job.standing, floor, job.root)
     terrain = _choose_terrain(job) if contacts is not None else None
-    solved, motion = solve_robot(job.clip, source, robot, job.match, path, contacts, terrain)
+    solved, motion = solve_robot(job.clip, source, robot, job.match, path, contacts, terrain, job.weights)
     edge = _note_edge(solved, motion, terrain)
     if job.root == "in_place":
         poses = move_hips(solved.poses, leave_out_hands(body, solved.skeleton), -find_level_path(solved.times, path))
@@ -149,6 +153,8 @@ def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:
     contacts, reason = job.standing.contacts, job.standing.note
     if job.ground is False:
         return None, ()
+    if job.root == "keep":
+        return None, (KEPT_HIPS_NOTE,)
     if contacts is not None and not contacts.any.any():
         reason = "those of the source never stand"
     elif contacts is not None and not job.standing.travels:
@@ -237,14 +243,16 @@ def solve_robot(
     path: Floats,
     contacts: Contacts | None,
     terrain: Terrain | None,
+    weights: RobotWeights,
 ) -> tuple[Clip, RobotMotion]:
     """Solve the clip of a robot.
 
     path      (F, 3) of its hips, in axes ahead, left, up
     contacts  when its feet stand; None: they follow the directions of the legs
+    weights   factors on the weights of its tasks
     """
     step_s = float(np.median(np.diff(clip.times))) if len(clip) > 1 else _DEFAULT_STEP_S
-    builder = TaskBuilder(clip, (source, robot.body), robot.tree, match)
+    builder = TaskBuilder(clip, (source, robot.body), robot.tree, match, weights)
     builder.add_segments()
     sample = make_sampler(terrain, robot.body)
     if contacts is None:
@@ -255,7 +263,7 @@ def solve_robot(
     builder.add_hips(path)
     motion, rounds = solve_motion(
         robot.tree.hold(builder.held), builder.build(), robot.pairs, _begin(builder, path), clip.times, robot.speeds,
-        robot.body.leg_length,
+        robot.body.leg_length, weights.smooth,
     )  # fmt: skip
     back = rotations.inverse(robot.body.world_turn)
     q = write_configurations(

@@ -92,17 +92,19 @@ def solve_motion(
     times: Floats,
     speeds: Floats,
     leg_length: float,
+    smooth: float = 1.0,
 ) -> tuple[JointMotion, int]:
     """Solve all frames of a clip at once. Also return how many rounds were needed.
 
     times       (F,) of the frames [s]
     speeds      (K - 6,) largest speeds; infinite where there are none
     leg_length  of the robot, by which lengths are scaled
+    smooth      factor on the weights of changes of step
     """
     factor = _LEG_LENGTH / leg_length
     scales = np.where(tree.are_slides, factor, 1.0)
     pairs = pairs._replace(ends=factor * pairs.ends, reaches=factor * pairs.reaches)
-    solver = _Solver(tree, _scale_tasks(tasks, factor), pairs, times, speeds, factor)
+    solver = _Solver(tree, _scale_tasks(tasks, factor), pairs, times, speeds, factor, smooth)
     solved, rounds = solver.solve(start._replace(places=factor * start.places, values=scales * start.values))
     low, high = tree.ranges.T
     return JointMotion(solved.places / factor, solved.turns, np.clip(solved.values / scales, low, high)), rounds
@@ -118,7 +120,14 @@ class _Solver:
     """The solve of one clip."""
 
     def __init__(
-        self, tree: RobotTree, tasks: Tasks, pairs: CapsulePairs, times: Floats, speeds: Floats, factor: float
+        self,
+        tree: RobotTree,
+        tasks: Tasks,
+        pairs: CapsulePairs,
+        times: Floats,
+        speeds: Floats,
+        factor: float,
+        smooth: float,
     ) -> None:
         frames, unknowns = len(tasks.targets), tree.unknown_count
         self._nodes, self._tasks, self._pairs, self._active_pairs = tree.scale_arrays(factor), tasks, pairs, NO_PAIRS
@@ -127,7 +136,7 @@ class _Solver:
         self._rest = tree.rest_values * scales
         self._most = np.full((len(steps_s), unknowns), np.inf)
         self._most[:, BASE_COLUMNS:] = _SPEED_SHARE * steps_s[:, None] * (scales * speeds)
-        rate = (1.0 / (float(np.median(steps_s)) * _REFERENCE_FPS)) ** 3 if len(steps_s) else 1.0
+        rate = smooth * ((1.0 / (float(np.median(steps_s)) * _REFERENCE_FPS)) ** 3 if len(steps_s) else 1.0)
         self._smoothing = np.full(unknowns, _JOINT_SMOOTHING * rate)
         self._smoothing[:3], self._smoothing[3:6] = _PLACE_SMOOTHING * rate, _TURN_SMOOTHING * rate
         self._hessians = np.empty((frames, unknowns, unknowns))

@@ -22,6 +22,7 @@ from poise.retargeting.robot_body import turn_to_body
 from poise.retargeting.robot_feet import FootPath, RobotSole
 from poise.retargeting.robot_match import find_row, list_held_rows, list_idle_turns
 from poise.retargeting.robot_tree import RobotTree
+from poise.retargeting.robot_weights import RobotWeights
 
 # weights of rotations and directions [1/rad]
 _TRUNK_WEIGHT, _THIGH_WEIGHT, _UPPER_ARM_WEIGHT, _LOWER_WEIGHT = 1.0, 1.0, 0.7, 1.0
@@ -31,8 +32,6 @@ _HAND_WEIGHT, _HEAD_WEIGHT, _SWING_FOOT_WEIGHT, _STANDING_FOOT_WEIGHT = 0.15, 0.
 _HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 30.0, 600.0
 # of hips that stay as at rest
 _HELD_HIPS_WEIGHT = 30.0
-# parts whose rotation about the bone counts, too
-_TURNED_PARTS = (("UpperLeg", _THIGH_WEIGHT), ("UpperArm", _UPPER_ARM_WEIGHT), ("Hand", _HAND_WEIGHT))
 _FULL_FREEDOM = 6
 _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
 _UP = np.array([0.0, 0.0, 1.0])  # of a trunk joint's segment
@@ -53,12 +52,15 @@ class TaskBuilder:
     rest           (n, 3) places of the target at rest, and
     rest_turns     (n, 4) its rotations, both in the axes of its body
     held           joints that stay as at rest
+    weights        factors on the weights of the tasks
     """
 
-    def __init__(self, clip: Clip, bodies: tuple[Body, Body], tree: RobotTree, match: Match) -> None:
+    def __init__(
+        self, clip: Clip, bodies: tuple[Body, Body], tree: RobotTree, match: Match, weights: RobotWeights
+    ) -> None:
         world = clip.poses.world
         source, target = bodies
-        self.source, self.target, self.tree, self.match = source, target, tree, match
+        self.source, self.target, self.tree, self.match, self.weights = source, target, tree, match, weights
         self.held = list_held_rows(target, match)
         self._used = {row.role for row in match.joints if row.is_used}
         self._idle_turns = list_idle_turns(target, match)
@@ -140,19 +142,25 @@ class TaskBuilder:
     def add_segments(self) -> None:
         """Add the rotations and directions of trunk, limbs, hands and head."""
         spine, neck = self.target.spine.rows, self.target.neck.rows
-        weight = _HELD_HIPS_WEIGHT if spine[0] in self.held else _TRUNK_WEIGHT
+        trunk, limbs = self.weights.trunk * _TRUNK_WEIGHT, self.weights.limbs
+        weight = _HELD_HIPS_WEIGHT if spine[0] in self.held else trunk
         self._add_turn(self.target.segments[f"joint {spine[0]}"], self.turn_hips(), weight)
-        self._add_end(spine[1:], self.source.spine.rows, _TRUNK_WEIGHT)
+        self._add_end(spine[1:], self.source.spine.rows, trunk)
         if self.source.neck.rows:
-            self._add_end(neck[1:] or neck, self.source.neck.rows, _HEAD_WEIGHT)
+            self._add_end(neck[1:] or neck, self.source.neck.rows, self.weights.head * _HEAD_WEIGHT)
         for side in SIDES:
-            for part, weight in _TURNED_PARTS:
+            turned = {  # their rotation about the bone counts, too
+                "UpperLeg": limbs * _THIGH_WEIGHT,
+                "UpperArm": limbs * _UPPER_ARM_WEIGHT,
+                "Hand": self.weights.hands * _HAND_WEIGHT,
+            }
+            for part, weight in turned.items():
                 role = f"{side}{part}"
                 if role in self._used:
                     self._add_turn(self.target.segments[role], self.turn_segment(role), weight)
             for role in (f"{side}LowerLeg", f"{side}LowerArm"):
                 if role in self._used:
-                    self._add_direction(role, _LOWER_WEIGHT)
+                    self._add_direction(role, limbs * _LOWER_WEIGHT)
 
     def _add_end(self, rows: Sequence[int], source_rows: Sequence[int], weight: float) -> None:
         """Add the rotation of the end of trunk or neck. A skipped end leaves it to the joint before."""
@@ -179,21 +187,24 @@ class TaskBuilder:
         """Add the path (F, 3) of the middle of the hip joints."""
         row = self.target.spine.rows[0]
         local = self._turn_into_node(row, self.find_hip_middle() - self.rest[row]) + self.tree.centres[row]
-        self._add(PLACE, int(self.tree.nodes[row]), local, path, _HIPS_WEIGHT)
+        self._add(PLACE, int(self.tree.nodes[row]), local, path, self.weights.root * _HIPS_WEIGHT)
 
     def add_foot_turn(self, side: str) -> None:
         """Add the rotation of a foot as in the source. It may go where the leg leads it."""
         if f"{side}Foot" in self._used:
-            self._add_turn(self.target.segments[f"{side}Foot"], self.turn_segment(f"{side}Foot"), _FREE_FOOT_WEIGHT)
+            self._add_turn(
+                self.target.segments[f"{side}Foot"],
+                self.turn_segment(f"{side}Foot"),
+                self.weights.feet * _FREE_FOOT_WEIGHT,
+            )
 
     def add_foot(self, side: str, path: FootPath, stands: Floats, sole: RobotSole) -> None:
         """Add the path of a foot: heel, ball and rotation. `stands` (F,) is 1 where it stands, 0 where it swings."""
         segment = self.target.segments[f"{side}Foot"]
         firm = _STANDING_FOOT_WEIGHT if self._has_full_leg(side) else _FREE_FOOT_WEIGHT
-        self._add_turn(
-            segment, rotations.from_matrix(path.turns), _SWING_FOOT_WEIGHT + stands * (firm - _SWING_FOOT_WEIGHT)
-        )
-        weights = _SWING_WEIGHT + stands * (_STANDING_WEIGHT - _SWING_WEIGHT)
+        turn_weights = _SWING_FOOT_WEIGHT + stands * (firm - _SWING_FOOT_WEIGHT)
+        self._add_turn(segment, rotations.from_matrix(path.turns), self.weights.feet * turn_weights)
+        weights = self.weights.feet * (_SWING_WEIGHT + stands * (_STANDING_WEIGHT - _SWING_WEIGHT))
         row, node = segment.row, int(self.tree.nodes[segment.row])
         for along in (sole.heel, sole.ball):
             point = np.array([along, -sole.height, 0.0])

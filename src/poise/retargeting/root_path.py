@@ -30,6 +30,7 @@ from poise.retargeting.flat_feet import measure_flat_feet
 from poise.retargeting.paired_soles import FootPair, find_foot_pair
 
 RootMotion = Literal["travel", "in_place", "keep"]
+KEPT_HIPS_NOTE = "no feet were planted: the hips keep the source's numbers"
 
 # height of an ankle over the sole, of the length of thigh and shin (Drillis & Contini 1966), and the most that
 # counts in a clip and at rest: characters in boots have high ankles
