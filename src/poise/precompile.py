@@ -13,6 +13,8 @@ from poise.calls.progress import report_progress
 from poise.errors import UnknownNameError
 from poise.ground.grounder import Grounder
 from poise.ground.plant import plant_feet
+from poise.ground.robot.clip_solve import NO_PAIRS, JointMotion, solve_motion
+from poise.ground.robot.tree import build_tree
 from poise.ground.terrain.terrain import Terrain
 from poise.io.registry import load
 from poise.kernels.clip_least_squares import DIRECTION, Tasks
@@ -22,8 +24,6 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Orientation, Pin, Place, Position
-from poise.retargeting.robot_solve import NO_PAIRS, JointMotion, solve_motion
-from poise.retargeting.robot_tree import build_tree
 from poise.solving.solve import prepare, solve
 
 WarmupStep: TypeAlias = tuple[str, Callable[[], Any]]

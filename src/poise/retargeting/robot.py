@@ -10,24 +10,32 @@ import numpy as np
 from poise.errors import UnsupportedError
 from poise.ground.contact.contacts import Contacts, find_runs
 from poise.ground.figure.figure import HEIGHT, LEG_HEIGHT_SHARE
+from poise.ground.robot.clip_solve import NO_PAIRS, CapsulePairs, JointMotion, solve_motion
+from poise.ground.robot.foot_path import (
+    FootPath,
+    GroundSampler,
+    RobotSole,
+    find_foot_path,
+    ramp_stance,
+    shift_body,
+    sink_body,
+)
+from poise.ground.robot.sole import FoundSole, find_robot_sole
+from poise.ground.robot.tree import RobotTree, build_tree, write_configurations
 from poise.ground.terrain.terrain import Terrain
-from poise.io.collision_shapes import read_collision_shapes
+from poise.io.collision_shapes import CollisionShapes, read_collision_shapes
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
-from poise.retargeting.body import Body
+from poise.retargeting.body import Body, Segment
 from poise.retargeting.match import Match, list_skipped_sides
 from poise.retargeting.robot_body import leave_out_hands
 from poise.retargeting.robot_clearance import find_pairs
-from poise.retargeting.robot_feet import FootPath, GroundSampler, RobotSole, find_foot_path, shift_body, sink_body
 from poise.retargeting.robot_match import list_idle_turns
-from poise.retargeting.robot_sole import find_robot_sole
-from poise.retargeting.robot_solve import NO_PAIRS, CapsulePairs, JointMotion, solve_motion
-from poise.retargeting.robot_tasks import TaskBuilder, ramp_stance
-from poise.retargeting.robot_tree import RobotTree, build_tree, write_configurations
+from poise.retargeting.robot_tasks import TaskBuilder
 from poise.retargeting.robot_weights import RobotWeights
 from poise.retargeting.root_path import (
     KEPT_HIPS_NOTE,
@@ -191,10 +199,11 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
     clear  whether arms, trunk and legs are to stay apart
     """
     tree, shapes = build_tree(target.skeleton), read_collision_shapes(target)
-    soles = {side: find_robot_sole(side, body, shapes) for side in SIDES}
+    found = {side: _find_sole(side, body, shapes) for side in SIDES}
     notes = list[str]()
-    body = body._replace(segments={**body.segments, **{f"{side}Foot": foot for side, (_, foot, _) in soles.items()}})
-    if not all(is_known for _, _, is_known in soles.values()):
+    feet = {f"{side}Foot": _turn_foot(body.segments[f"{side}Foot"], sole.axes) for side, sole in found.items()}
+    body = body._replace(segments={**body.segments, **feet})
+    if not all(sole.is_shown for sole in found.values()):
         notes.append("no collision shapes show the soles of the robot: they are taken from the length of its legs")
     pairs, parts = find_pairs(body, tree, shapes) if clear else (NO_PAIRS, ())
     if clear and not shapes.shapes:
@@ -204,12 +213,24 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
     return Robot(
         body,
         tree,
-        {side: sole for side, (sole, _, _) in soles.items()},
+        {side: sole.sole for side, sole in found.items()},
         _choose_speeds(tree, speed),
         pairs,
         parts,
         tuple(notes),
     )
+
+
+def _find_sole(side: str, body: Body, shapes: CollisionShapes) -> FoundSole:
+    """Find the sole of a side's foot in the reference pose."""
+    segment = body.segments[f"{side}Foot"]
+    return find_robot_sole(body.reference.skeleton, segment.row, segment.row_frame, shapes, body.leg_length)
+
+
+def _turn_foot(segment: Segment, axes: Floats) -> Segment:
+    """Return a foot's segment with other axes. Equal ones leave it as it is."""
+    same = np.array_equal(axes, segment.row_frame)
+    return segment if same else Segment(segment.row, segment.row, axes, axes)
 
 
 def _choose_speeds(tree: RobotTree, speed: bool | float) -> Floats:

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poise.ground.robot.clip_solve import NO_PAIRS, CapsulePairs
+from poise.ground.robot.tree import RobotTree
 from poise.io.bone_end import LinkShape
 from poise.io.collision_shapes import CollisionShapes
 from poise.maths import rotations
@@ -20,8 +22,6 @@ from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
 from poise.retargeting.robot_body import turn_to_body
-from poise.retargeting.robot_solve import NO_PAIRS, CapsulePairs
-from poise.retargeting.robot_tree import RobotTree
 
 # of the leg: radii of parts without shapes, length of a hand, and the margin between parts
 _RADII = {"Hand": 0.07, "LowerArm": 0.07, "UpperLeg": 0.12, "LowerLeg": 0.08, "hips": 0.16, "chest": 0.19}

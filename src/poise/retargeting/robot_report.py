@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from poise.ground.robot.tree import RobotTree, Unknown, read_configurations
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.retargeting.robot import RobotMotion
 from poise.retargeting.robot_clearance import MARGIN, measure_clearance
-from poise.retargeting.robot_tree import RobotTree, Unknown, read_configurations
 
 # Bounds of `ok` for robots. Their hips are wide, their joints limited: limbs follow as far as they can.
 MAX_ROBOT_ERROR_DEG = 20.0

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poise.ground.robot.foot_path import FootPath, RobotSole
+from poise.ground.robot.tree import RobotTree
 from poise.kernels.clip_least_squares import DIRECTION, PLACE, ROTATION, Tasks
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats
-from poise.maths.frame_masks import count_frames_to
+from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise
 from poise.model.anatomy.rest_geometry import compute_rest_rotations
 from poise.model.clip import Clip
@@ -19,16 +20,14 @@ from poise.model.skeleton import Kind
 from poise.retargeting.body import NEXT_PARTS, Body, Segment
 from poise.retargeting.match import Match
 from poise.retargeting.robot_body import turn_to_body
-from poise.retargeting.robot_feet import FootPath, RobotSole
 from poise.retargeting.robot_match import find_row, list_held_rows, list_idle_turns
-from poise.retargeting.robot_tree import RobotTree
 from poise.retargeting.robot_weights import RobotWeights
 
 # weights of rotations and directions [1/rad]
 _TRUNK_WEIGHT, _THIGH_WEIGHT, _UPPER_ARM_WEIGHT, _LOWER_WEIGHT = 1.0, 1.0, 0.7, 1.0
 _FREE_FOOT_WEIGHT = 0.5
 _HAND_WEIGHT, _HEAD_WEIGHT, _SWING_FOOT_WEIGHT, _STANDING_FOOT_WEIGHT = 0.15, 0.3, 3.0, 30.0
-# weights of places, in the lengths of `robot_solve`
+# weights of places, in the lengths of `clip_solve`
 _HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 30.0, 600.0
 # of hips that stay as at rest
 _HELD_HIPS_WEIGHT = 30.0
@@ -237,11 +236,3 @@ class TaskBuilder:
             np.array(kinds, dtype=np.int64), np.array(nodes, dtype=np.int64), np.array(points),
             np.ascontiguousarray(np.stack(targets, axis=1)), np.ascontiguousarray(np.stack(weights, axis=1)),
         )  # fmt: skip
-
-
-def ramp_stance(stands: Bools, half_width: int) -> Floats:
-    """Compute how much (F,) a foot stands.
-
-    1 in stance, falling to 0 beside it.
-    """
-    return np.maximum(1.0 - count_frames_to(stands) / max(half_width, 1), 0.0)

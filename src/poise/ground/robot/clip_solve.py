@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poise.ground.robot.tree import RobotTree
 from poise.kernels.clip_least_squares import (
     BASE_COLUMNS,
     PLACE,
@@ -21,7 +22,6 @@ from poise.kernels.clip_least_squares import (
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import count_frames_to
-from poise.retargeting.robot_tree import RobotTree
 
 # Lengths are solved in those of a robot whose leg (thigh and shin) is this long, whatever the unit of its file.
 _LEG_LENGTH = 0.6

@@ -199,3 +199,11 @@ def sink_body(hips: Floats, ankles: Floats, leg_length: float, step_s: float) ->
     highest = np.sqrt(np.maximum((_MAX_STRETCH * leg_length) ** 2 - level, 0.0))
     depth = np.maximum(ways[:, 2] - highest, 0.0)
     return compute_upper_envelope(depth, round(_SINK_HALF_WINDOW_S / step_s))
+
+
+def ramp_stance(stands: Bools, half_width: int) -> Floats:
+    """Compute how much (F,) a foot stands.
+
+    1 in stance, falling to 0 beside it.
+    """
+    return np.maximum(1.0 - count_frames_to(stands) / max(half_width, 1), 0.0)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from poise.ground.robot.foot_path import RobotSole
 from poise.io.bone_end import LinkShape
 from poise.io.collision_shapes import CollisionShapes
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
-from poise.retargeting.body import Body, Segment
-from poise.retargeting.robot_feet import RobotSole
+from poise.model.skeleton import Skeleton
 
 # of the leg: soles of robots without shapes (height after Drillis & Contini 1966)
 _HEIGHT, _HEEL, _BALL, _HALF_WIDTH = 0.08, -0.08, 0.2, 0.04
@@ -21,40 +23,55 @@ _LEVEL_RAD, _MAX_SLOPE_RAD = np.radians(1.0), np.radians(60.0)
 _ALONG, _ACROSS = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 
-def find_robot_sole(side: str, body: Body, shapes: CollisionShapes) -> tuple[RobotSole, Segment, bool]:
-    """Find the sole of a foot and its axes.
+class FoundSole(NamedTuple):
+    """The sole of a foot.
 
-    Also return whether shapes show it.
-
-    The axes are those of the reference pose, turned until the longest sides of the foot from below are level.
+    sole      its lengths
+    axes      rotation (4,) from heading, up, right to the foot's joint
+    is_shown  whether collision shapes show it; else it is that of the leg's length
     """
-    segment = body.segments[f"{side}Foot"]
-    own = [(row, shape) for row, shape in shapes.shapes if segment.row in body.skeleton.list_path(row)]
+
+    sole: RobotSole
+    axes: Floats
+    is_shown: bool
+
+
+def find_robot_sole(
+    skeleton: Skeleton, row: int, axes: Floats, shapes: CollisionShapes, leg_length: float
+) -> FoundSole:
+    """Find the sole of a foot.
+
+    Its axes are the given ones, turned until the longest sides of the foot from below are level.
+
+    skeleton    in whose rest pose the foot stands
+    row         the foot's joint
+    axes        rotation (4,) from heading, up, right to the joint, about
+    leg_length  thigh and shin [file units]
+    """
+    own = [(shape_row, shape) for shape_row, shape in shapes.shapes if row in skeleton.list_path(shape_row)]
     if not own:
-        leg = body.leg_length
-        return RobotSole(_HEEL * leg, _BALL * leg, _HEIGHT * leg, _HALF_WIDTH * leg), segment, False
+        sole = RobotSole(*(share * leg_length for share in (_HEEL, _BALL, _HEIGHT, _HALF_WIDTH)))
+        return FoundSole(sole, axes, is_shown=False)
     for level_axis, axis in ((0, _ACROSS), (2, -_ALONG)):  # pitch, then roll
-        angle = _find_slope(_list_points(body, segment, own)[:, [level_axis, 1]])
+        angle = _find_slope(_list_points(skeleton, row, axes, own)[:, [level_axis, 1]])
         if _LEVEL_RAD < abs(angle) <= _MAX_SLOPE_RAD:
-            turned = rotations.multiply(segment.row_frame, rotations.about(axis, angle))
-            segment = Segment(segment.row, segment.row, turned, turned)
-    points = _list_points(body, segment, own)
+            axes = rotations.multiply(axes, rotations.about(axis, angle))
+    points = _list_points(skeleton, row, axes, own)
     lowest = float(points[:, 1].min())
-    low = points[points[:, 1] <= lowest + _THICKNESS * body.leg_length]
+    low = points[points[:, 1] <= lowest + _THICKNESS * leg_length]
     sole = RobotSole(float(low[:, 0].min()), float(low[:, 0].max()), -lowest, float(np.abs(low[:, 2]).max()))
-    return sole, segment, True
+    return FoundSole(sole, axes, is_shown=True)
 
 
-def _list_points(body: Body, segment: Segment, shapes: list[tuple[int, LinkShape]]) -> Floats:
+def _list_points(skeleton: Skeleton, row: int, axes: Floats, shapes: list[tuple[int, LinkShape]]) -> Floats:
     """List points (k, 3) of shapes in a foot's axes."""
-    reference = body.reference.skeleton
-    world = Pose(reference, reference.rest_q).world
-    axes = rotations.as_matrix(rotations.multiply(world.rotations[segment.row], segment.row_frame))
+    world = Pose(skeleton, skeleton.rest_q).world
+    turn = rotations.as_matrix(rotations.multiply(world.rotations[row], axes))
     return np.concatenate(
         [
-            _list_corners(shape, axes, rotations.as_matrix(world.rotations[row]))
-            + (world.positions[row] - world.positions[segment.row]) @ axes
-            for row, shape in shapes
+            _list_corners(shape, turn, rotations.as_matrix(world.rotations[shape_row]))
+            + (world.positions[shape_row] - world.positions[row]) @ turn
+            for shape_row, shape in shapes
         ]
     )
 
