@@ -133,14 +133,19 @@ class TestLegs:
         with pytest.raises(UnsupportedError, match="no legs that can be told"):
             figure_of(at_rest(load(data / "urdf/panda.urdf").skeleton))
 
-    @pytest.mark.parametrize("joint", ["rightUpperLeg", "rightLowerLeg", "rightFoot", "rightToes"])
-    def test_joints_that_do_not_turn_freely(self, joint):
-        with pytest.raises(UnsupportedError, match=f"the right leg's joint '{joint}' is a hinge: feet are planted on"):
-            figure_of(at_rest(skeleton(kinds={joint: Kind.HINGE})))
-        assert figure_of(at_rest(skeleton(kinds={joint: Kind.HINGE})), legs=["left"]).legs[0].name == "left"
+    def test_toes_that_do_not_turn_freely(self):
+        with pytest.raises(UnsupportedError, match="the right leg's joint 'rightToes' is a hinge: legs turn on balls"):
+            figure_of(at_rest(skeleton(kinds={"rightToes": Kind.HINGE})))
 
-    def test_hinges_of_a_robot(self, data):
-        with pytest.raises(UnsupportedError, match=r"is a hinge: .* solve Place goals with poise.solve or poise.bake"):
+    @pytest.mark.parametrize("joint", ["rightUpperLeg", "rightLowerLeg", "rightFoot"])
+    def test_a_leg_with_a_hinge_is_a_robots(self, joint):
+        figure = figure_of(at_rest(skeleton(kinds={joint: Kind.HINGE})))
+        assert figure.is_robot
+        assert [leg.toes for leg in figure.legs] == ["leftToes", None]
+        assert not figure_of(at_rest(skeleton()), legs=["left"]).is_robot
+
+    def test_a_robot_needs_a_base_that_moves(self, data):
+        with pytest.raises(UnsupportedError, match="no joint above the legs can move"):
             figure_of(at_rest(load(data / "urdf/g1_29dof.urdf").skeleton))
 
 

@@ -84,11 +84,6 @@ class TestFigures:
         assert 'say so in the sidecar\'s [humanoid] table, leftUpperLeg = "node_7", leftLowerLeg = "node_8"' in sentence
         assert not out.exists()
 
-    def test_legs_of_hinges(self, data):
-        robot = load(data / "urdf/g1_29dof.urdf").skeleton
-        with pytest.raises(UnsupportedError, match=r"left leg's joint 'left_hip_\w+' is a hinge: .* poise.solve"):
-            lock_feet(at_rest(robot))
-
     def test_legs_without_feet(self):
         whole = stick_figure()
         keep = [i for i, name in enumerate(whole.names) if "Foot" not in name]

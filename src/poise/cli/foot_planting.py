@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain, count
 from pathlib import Path
@@ -43,6 +43,7 @@ from poise.ground.plant import Planted, load_clip_contacts, lock_feet, plant_fee
 from poise.ground.terrain.words import FORMS
 from poise.io.files import build_sidecar_path, is_file, write_atomically
 from poise.io.registry import ALL_CLIPS, build_clip_paths, load, save
+from poise.io.robot_motion import load_motion
 from poise.model.anatomy.roles import Roles
 from poise.model.clip import Clip
 from poise.model.rig import Rig
@@ -57,18 +58,30 @@ PlantFunction: TypeAlias = Callable[
 ]  # plants or locks a clip
 
 _PAGE_SUFFIXES, _NUMBER_SUFFIXES = (".html", ".htm"), (".json",)
+_VALUE_SUFFIXES = (".npz", ".csv", ".json")
 _CONTACT_SUFFIXES = (".json", ".toml")
 _PROGRESS_STAGES = 6  # stages of the progress bar: reading, three of planting, writing, measuring
 
 
 class PlantRequest(NamedTuple):
-    """Clip, legs and contact file to plant."""
+    """Clip, legs and contact file to plant. `robot` is the rig of joint values."""
 
     file: Path
     clip: str | None
     legs: tuple[str, ...] | None
     contact_file: Path | None
     include_root: Path | None = None
+    robot: Path | None = None
+
+    def load(self) -> Rig:
+        """Load the rig with its clips. Joint values are a clip of the robot."""
+        if self.robot is not None:
+            rig = load(self.robot, include_root=self.include_root)
+            clip = load_motion(self.file, rig)
+            return replace(rig.with_skeleton(clip.skeleton), clips=(clip,))
+        if self.file.suffix.lower() in _VALUE_SUFFIXES:
+            raise FileError(self.file, "holds joint values: name their robot, --robot RIG")
+        return load(self.file, include_root=self.include_root)
 
 
 class OutputPaths(NamedTuple):
@@ -163,7 +176,7 @@ def plant_file(
     advance: Advance = ignore_progress,
 ) -> PlantOutcome:  # fmt: skip
     """Read a clip, plant its feet and write the outputs. `advance` is called before each stage."""
-    rig = load(request.file, include_root=request.include_root)
+    rig = request.load()
     clip = _select_source_clip(rig, request, command)
     advance(1, "planting")
     with prefix_file_name(request.file):
@@ -358,7 +371,7 @@ def plant_all_clips(
 
     A failed clip does not affect the others. FileError if all clips fail, and for a missing contact file.
     """
-    rig = load(request.file, include_root=request.include_root)
+    rig = request.load()
     if not rig.clips:
         raise FileError(request.file, f"holds no animation: there is nothing to {command}")
     clip_outputs, contact_files = (
@@ -444,7 +457,7 @@ def run_all_clips(
     The exit code is 1 if a clip failed and, with `strict`, if a measure exceeds its bound.
     """
     outputs.check(request.file)
-    clip_count = len(load(request.file, include_root=request.include_root).clips)
+    clip_count = len(request.load().clips)
     with show_progress_bar("planting", clip_count) as advance:
         rig, results = plant_all_clips(request, outputs, plant_function, command=command, advance=advance)
     if as_json:
@@ -543,7 +556,8 @@ _Clips = Annotated[
     list[Path],
     typer.Argument(
         metavar="CLIP",
-        help="a file with an animation: glTF, GLB, VRM, VRMA, BVH, FBX, USD or AMC; or many, folders, patterns",
+        help="a file with an animation: glTF, GLB, VRM, VRMA, BVH, FBX, USD or AMC; joint values of a --robot; or "
+        "many, folders, patterns",
     ),
 ]
 _Out = Annotated[
@@ -553,6 +567,10 @@ _Out = Annotated[
         "--out",
         help="write the clip here (.glb, .gltf, .vrm, .vrma, .bvh, .json, .csv, .npz); of many: the folder",
     ),
+]
+_Robot = Annotated[
+    Path | None,
+    typer.Option("--robot", metavar="RIG", help="robot of a CLIP of joint values (.npz, .csv, .json): URDF, MJCF, USD"),
 ]
 _Legs = Annotated[str | None, typer.Option("--legs", metavar="NAMES", help="legs to plant: left,right; default: all")]
 _Contacts = Annotated[
@@ -606,6 +624,7 @@ class PlantJob:
     options: tuple[tuple[str, Any], ...]
     strict: bool
     include_root: Path | None = None
+    robot: Path | None = None
 
     def plant_clip(
         self, rig: Rig, clip: Clip, contacts: Contacts | None, progress: ProgressFunction | None = None
@@ -619,7 +638,7 @@ class PlantJob:
 
     def __call__(self, file: Path, out: Path) -> batch_files.ResultRow:
         """Process one file of a batch and return its table row."""
-        request = PlantRequest(file, self.clip, self.legs, None, self.include_root)
+        request = PlantRequest(file, self.clip, self.legs, None, self.include_root, self.robot)
         outputs = OutputPaths(out, None, None, None)
         if self.clip == ALL_CLIPS:
             _, planted_clips = plant_all_clips(
@@ -647,7 +666,7 @@ def _run_command(
             processes=batch_arguments.processes,
             cluster=batch_arguments.cluster,
         )
-        request = PlantRequest(clips[0], job.clip, job.legs, contact_file, job.include_root)
+        request = PlantRequest(clips[0], job.clip, job.legs, contact_file, job.include_root, job.robot)
         run_clips = run_all_clips if job.clip == ALL_CLIPS else run_one_clip
         run_clips(request, outputs, job.plant_clip, command=job.command, as_json=as_json, strict=job.strict)
         return
@@ -672,6 +691,7 @@ def plant(
     terrain: Annotated[str, typer.Option("--terrain", metavar="TERRAIN", help=f"one of {', '.join(FORMS)}")],
     out: _Out,
     clip: ClipOption = None,
+    robot: _Robot = None,
     legs: _Legs = None,
     contacts: _Contacts = None,
     in_place: _InPlace = InPlaceMode.TRAVEL,
@@ -727,7 +747,7 @@ def plant(
         up=up, units_per_metre=units_per_metre, stretch=stretch, in_place=in_place, feet_only=feet_only
     )
     options |= {"stride": stride.value}
-    job = PlantJob("plant", ground, clip, split_names(legs), tuple(options.items()), strict, include_root)
+    job = PlantJob("plant", ground, clip, split_names(legs), tuple(options.items()), strict, include_root, robot)
     batch_arguments = _BatchArguments(suffix, overwrite, processes, cluster)
     _run_command(job, files, OutputPaths(out, report, plot, save_contacts), contacts, batch_arguments, as_json=as_json)
 
@@ -737,6 +757,7 @@ def lock(
     *,
     out: _Out,
     clip: ClipOption = None,
+    robot: _Robot = None,
     legs: _Legs = None,
     contacts: _Contacts = None,
     in_place: _InPlace = InPlaceMode.KEEP,
@@ -759,7 +780,7 @@ def lock(
     options = _build_plant_options(
         up=up, units_per_metre=units_per_metre, stretch=stretch, in_place=in_place, feet_only=feet_only
     )
-    job = PlantJob("lock", None, clip, split_names(legs), tuple(options.items()), strict, include_root)
+    job = PlantJob("lock", None, clip, split_names(legs), tuple(options.items()), strict, include_root, robot)
     batch_arguments = _BatchArguments(suffix, overwrite, processes, cluster)
     _run_command(job, files, OutputPaths(out, report, plot, save_contacts), contacts, batch_arguments, as_json=as_json)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from poise import kernels
 from poise.calls.argument_checks import check_type
 from poise.calls.old_names import accept_old_keywords, make_alias
-from poise.errors import InputError
+from poise.errors import InputError, UnsupportedError
 from poise.ground.checks import check_terrain
 from poise.ground.contact.contacts import Thresholds
 from poise.ground.contact.plants import STEEPEST_RAD
@@ -124,6 +124,11 @@ class Grounder:
             raise InputError(f"clip {reference.name!r} has no frames: it says nothing of the figure's feet")
         self.terrain = terrain
         self.figure: Figure = figure_of(reference, rig=rig, legs=legs, up=up, metre=metre)
+        if self.figure.is_robot:
+            raise UnsupportedError(
+                "the legs of this robot turn on hinges: single poses are planted for legs that turn freely; "
+                "lock_feet() and plant_feet() take a whole clip of a robot"
+            )
         self.gait: Gait = gait_of(_clip(reference), self.figure)
         if level is not None:
             self.gait = self.gait._replace(level=_size(level, "level", -math.inf) / self.figure.metre)

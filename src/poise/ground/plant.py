@@ -19,22 +19,24 @@ from poise.calls.progress import Advance, ignore_progress, report_progress
 from poise.errors import FileError, InputError, UnsupportedError
 from poise.ground.bearing.limbs import with_arms
 from poise.ground.bearing.parts import Bearing, leaning
-from poise.ground.checks import check_terrain
+from poise.ground.checks import check_soles, check_terrain
 from poise.ground.contact.contact_files import load_contacts
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.planted_clips import find_planted_clip
-from poise.ground.contact.plants import STEEPEST_RAD, Plants, plants_as_they_are
+from poise.ground.contact.plants import STEEPEST_RAD, Plants, find_raised_stances, plants_as_they_are
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import BALL
+from poise.ground.figure.motion import BALL, motion_of
 from poise.ground.figure.speeds import lone_frames
 from poise.ground.found import analyse_clip, floor_of, with_bearing
-from poise.ground.legs.feet import floor_level
+from poise.ground.legs.feet import floor_level, join_rolls
 from poise.ground.legs.legs import Turned
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses, written_exactly
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
+from poise.ground.robot.planting import RobotFeet, RobotSource, check_rigid, measure_robot_feet, plant_robot
+from poise.ground.robot.stance_notes import describe_stances
 from poise.ground.stages import Allowed, ClipAnalysis, InPlace, in_clip, stand
 from poise.ground.strides.fit import PlantedSteps, WithStrides, fits, judge_steps, keep_strides
 from poise.ground.terrain.terrain import Terrain
@@ -43,6 +45,7 @@ from poise.maths.frame_masks import find_following
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
+from poise.model.skeleton import Kind, find_free_root
 
 Stride = Literal["keep", "fit"]
 
@@ -50,6 +53,7 @@ _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
 _LESS_FAR = 0.3  # of `farthest`, where plants that were moved off an edge by more leave out a tread
 _ROUNDED = 1e-9  # [rad]
+_ROBOT_STEP = 0.1  # [m] a robot's foot that stands at least so high stands on a step
 _STAGES = 3  # of the progress: finding contacts, placing feet, writing poses
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
@@ -166,7 +170,8 @@ def plant_feet(
     terrain
         The ground. Lengths of the built-in shapes are metres of the figure, those of files the clip's own.
     rig
-        The rig whose roles say which joints are legs (its sidecar counts); by default the clip's skeleton is asked.
+        The rig whose roles say which joints are legs (its sidecar counts); by default the clip's skeleton is asked. A
+        robot's has the collision shapes of its soles, too.
     legs
         Names of the legs to plant, of `rig.roles.legs` and `.apart`; by default all.
     contacts
@@ -207,7 +212,8 @@ def plant_feet(
     InputError
         For ground that is under none of the places where feet stand, or farther from a foot than half its leg.
     UnsupportedError
-        For a figure that walks in place, with in_place="refuse", or with stride="fit" and in_place="keep".
+        For a figure that walks in place, with in_place="refuse", or with stride="fit" and in_place="keep"; for a robot
+        with stretch, or with stride="fit".
 
     Notes
     -----
@@ -216,6 +222,9 @@ def plant_feet(
     Hands, elbows and knees that bear stay where they are put down, too, and a body that lies leans with the ground.
     In the air feet go smoothly from stance to stance, over what is in their way. See docs/feet.md.
 
+    Of a robot, whose legs turn on hinges, the whole body is solved over all frames, within limits and speeds. Notes
+    name stances that are not held. Its hands and knees are not planted.
+
     A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first, at 30 or more. One that
     stands on this ground already, feet still and on it, comes back as it is, so that planting twice is planting once.
     """
@@ -223,17 +232,26 @@ def plant_feet(
     feet_only = check_bool(feet_only, "feet_only")
     options = Allowed(steepest, farthest, stretch).check_ranges()
     check_terrain(terrain)
+    clip = free_base(clip)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
+    robot = _measure_robot(clip, figure, rig, soles, options)
+    feet_only, soles = feet_only or robot is not None, robot.points if robot else soles
     found_contacts = _load_given(contacts, clip, rig, legs)
     with report_progress(progress, "planting", _STAGES) as advance:
         advance(0, "finding contacts")
         analysis = analyse_clip(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
         if _one_of(stride, "stride", Stride) == "fit":
+            if robot:
+                raise UnsupportedError(
+                    "strides of a robot are not fitted to treads: fit those of the clip that it is retargeted from"
+                )
             advance(1, "fitting strides")
             return _plant_with_strides(clip, analysis, terrain, options, feet_only=feet_only, notes=note)
         left = _keep_if_planted(clip, analysis, terrain, soles, options, feet_only=feet_only, notes=note)
         if left is not None:
             return left
+        if robot:
+            return _plant_robot(clip, analysis, robot, terrain, notes=note, advance=advance)
         analysis = analysis if feet_only else with_bearing(clip, analysis)
         return plant_analysed(clip, analysis, terrain, options, notes=note, advance=advance)
 
@@ -269,7 +287,10 @@ def lock_feet(
     clip, note = even(clip)
     feet_only = check_bool(feet_only, "feet_only")
     options = Allowed(stretch=stretch).check_ranges()
+    clip = free_base(clip)
     figure = figure_of(clip, rig=rig, legs=legs, up=up, metre=metre)
+    robot = _measure_robot(clip, figure, rig, soles, options)
+    feet_only, soles = feet_only or robot is not None, robot.points if robot else soles
     found_contacts = _load_given(contacts, clip, rig, legs)
     with report_progress(progress, "locking", _STAGES) as advance:
         advance(0, "finding contacts")
@@ -280,7 +301,31 @@ def lock_feet(
         analysis = analysis if feet_only else with_bearing(clip, analysis, near=0.0)  # nothing is to be in the ground
         floor = floor_of(clip, analysis, near=0.0)
         options, ground = options._replace(floor=floor), Terrain.flat(floor, up=figure.up)
+        if robot:
+            return _plant_robot(clip, analysis, robot, ground, on_own_floor=True, notes=note, advance=advance)
         return plant_analysed(clip, analysis, ground, options, notes=note, advance=advance)
+
+
+def free_base(clip: Clip) -> Clip:
+    """Return the clip of a robot on a free base. Other clips are returned as they are."""
+    skeleton = clip.skeleton
+    if Kind.HINGE not in skeleton.kinds or find_free_root(skeleton) is not None:
+        return clip
+    return Clip(np.array(clip.times), clip.poses.on(skeleton.with_free_root()), clip.name)
+
+
+def _measure_robot(
+    clip: Clip, figure: Figure, rig: Rig | None, soles: Soles | None, options: Allowed
+) -> RobotFeet | None:
+    """Measure the feet of a robot. None for figures whose legs turn freely."""
+    if not figure.is_robot:
+        return None
+    check_rigid(clip)
+    if options.stretch:
+        raise UnsupportedError("legs of a robot are rigid: they have no stretch")
+    check_soles(soles, figure)
+    feet = measure_robot_feet(figure, rig)
+    return feet if soles is None else feet.with_points(soles)
 
 
 def _load_given(
@@ -410,6 +455,49 @@ def _keep_if_planted(
     if found.turned or np.ptp(ground[found.contacts.any]) > 0.0:
         return as_it_is
     return as_it_is if as_it_is.report.ok else None
+
+
+def _plant_robot(
+    clip: Clip,
+    analysis: ClipAnalysis,
+    robot: RobotFeet,
+    terrain: Terrain,
+    *,
+    on_own_floor: bool = False,
+    notes: tuple[str, ...],
+    advance: Advance,
+) -> Planted:
+    """Plant the clip of a robot. It is solved over all frames."""
+    motion, repeats = analysis.motion, analysis.repeats
+    footing, figure = Footing(terrain, motion.figure), motion.figure
+    held = join_rolls(analysis.contacts).every(analysis.finer)
+    advance(1, "placing feet")
+    floor = floor_level(analysis.fine, analysis.soles, analysis.contacts)
+    above = np.zeros(held.heel.shape)
+    if on_own_floor:
+        above = find_raised_stances(motion, analysis.soles, held, floor, least=_ROBOT_STEP)
+    source = RobotSource(motion, held, clip.poses.q[repeats.rows], analysis.offsets, floor, above)
+    q, tilts = plant_robot(source, robot, footing)
+    advance(1, "writing poses")
+    offsets, kept = analysis.offsets[repeats.middle], np.zeros(in_clip(analysis).heel.shape, dtype=np.bool_)
+    poses = carried = Pose(clip.skeleton, q[repeats.middle])
+    still = np.zeros_like(offsets)
+    if analysis.velocity is not None and analysis.mode == "keep":
+        still, poses = offsets, moved_poses(carried, figure, -offsets)
+    travelled = clip
+    if analysis.velocity is not None and analysis.mode == "travel":
+        travelled = Clip(clip.times, moved_poses(clip.poses, figure, offsets), clip.name)
+    contacts = in_clip(analysis)
+    moved, rows = motion_of(Clip(clip.times, carried), figure), repeats.middle
+    plants = plants_as_they_are(moved, robot.points, contacts, footing)
+    faults = describe_stances(moved, contacts, robot, footing, above[rows], tilts[rows], carried.q)
+    return Planted(
+        np.array(clip.times), poses, clip.name,
+        source=clip, travelled=travelled, contacts=contacts, soles=robot.points, figure=figure,
+        terrain=_in_clip(terrain, figure), plants=plants, velocity=analysis.velocity,
+        passed=still if analysis.mode == "keep" else None, kept=kept,
+        notes=(*notes, *robot.notes, *faults),
+    )  # fmt: skip
 
 
 def _in_clip(terrain: Terrain, figure: Figure) -> Terrain:

@@ -28,6 +28,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
+from poise.model.skeleton import find_free_root
 from poise.retargeting.body import FINGERS, Body, measure_body, split_role
 from poise.retargeting.body_contact import compute_hand_moves
 from poise.retargeting.configurations import compute_configurations, plan_frame
@@ -234,6 +235,8 @@ def _check_source(clip: Clip | Rig, source: Rig | None) -> tuple[Clip, Rig]:
         rest = Pose(clip.skeleton, clip.skeleton.rest_q)
         source = Rig(clip.skeleton, rest, humanoid=dict(clip.skeleton.roles))
     check_type(source, Rig, "the source")
+    if find_free_root(clip.skeleton) is not None:  # a robot's, whose file has a fixed base
+        source = source.with_skeleton(source.skeleton.with_free_root())
     clip = clip if clip.skeleton is source.skeleton else clip.on(source.skeleton)
     if not len(clip):
         raise InputError(f"clip {clip.name!r} has no frames: there is nothing to retarget")

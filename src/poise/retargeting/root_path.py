@@ -14,6 +14,7 @@ from poise.ground.contact.soles import Soles, find_soles
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.motion import ANKLE, BALL, Motion, motion_of, rest_motion
 from poise.ground.found import analyse_clip, floor_of, with_bearing
+from poise.ground.robot.planting import measure_robot_feet
 from poise.ground.stages import ClipAnalysis, in_clip
 from poise.maths import rotations
 from poise.maths.arrays import Floats
@@ -107,6 +108,8 @@ def analyse_ground(clip: Clip, rig: Rig) -> ClipGround:
     """Find the contacts of a clip with its ground. A foot that never stands flat has the sole of the other one."""
     try:
         figure = figure_of(clip, rig=rig)
+        if figure.is_robot:
+            return ClipGround(analyse_clip(clip, figure, None, measure_robot_feet(figure, rig).points, "keep"))
         analysis = analyse_clip(clip, figure, None, None, "keep")
         pair = find_foot_pair(analysis.motion, analysis.soles)
         if pair is not None:

@@ -127,6 +127,20 @@ def find_plants(
     return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift, under.off > 0.0, hangs)
 
 
+def find_raised_stances(motion: Motion, soles: Soles, contacts: Contacts, floor: float, least: float) -> Floats:
+    """Find how high (F, L) above the clip's floor feet stand [m].
+
+    0 for those in the air, on it or above it by less than `least` [m].
+    """
+    stances, above = stances_of(contacts), np.zeros(contacts.heel.shape)
+    for leg, start, end, ball in zip(
+        *stances[:3], _averages(motion, soles, soles.points(motion), contacts, stances)[2], strict=True
+    ):
+        height = ball[2] - floor
+        above[start:end, leg] = height if height > least else 0.0
+    return above
+
+
 def plants_as_they_are(motion: Motion, soles: Soles, contacts: Contacts, footing: Footing) -> Plants:
     """Return the plants of feet in their present positions."""
     stances, points = stances_of(contacts), soles.points(motion)

@@ -133,7 +133,7 @@ def _measure_soles(motion: Motion, standing: Bools, over: Floats) -> tuple[Soles
     places, turns = motion.places[frame, leg], motion.turns[frame, leg]
     starts = np.searchsorted(leg, np.arange(len(flats)))
     floor = _floors(places[..., 2], starts)
-    points = _on_floor(motion, places, leg, _ahead(motion, frame), floor)
+    points = _on_floor(motion, places, leg, find_facing(motion, frame), floor)
     local = rotations.rotate(rotations.inverse(turns[:, _PARTS]), points - _carriers(motion, places, leg))
     heel, ball, tip = np.stack([np.median(rows, axis=0) for rows in np.split(local, starts[1:])], axis=1)
     straight = ball + TIP / (1.0 + HEEL) * (ball - heel)  # a foot without toes: medians of each may leave its line
@@ -195,7 +195,7 @@ def floor_under(levels: Floats) -> float:
     return 0.0 if 0.0 <= base <= NEAR_ZERO else base - _THICKNESS
 
 
-def _ahead(motion: Motion, frames: Ints) -> Floats:
+def find_facing(motion: Motion, frames: Ints) -> Floats:
     """Return level unit vectors (n, 3) in the facing direction.
 
     The hips of the right legs are on the figure's right. Without a left and a right leg: the direction from ankles to

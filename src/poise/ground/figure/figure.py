@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -62,6 +62,11 @@ class Figure:
     trunk: str
 
     @cached_property
+    def is_robot(self) -> bool:
+        """Whether its legs turn on hinges."""
+        return any(_has_hinges(self.skeleton, leg) for leg in self.legs)
+
+    @cached_property
     def turn(self) -> Floats:
         """Rotation (4,) from the file's axes to the ground's: z up."""
         return find_z_up_rotation(self.up)
@@ -83,8 +88,8 @@ def figure_of(
     metre  file units per metre; if None, the figure counts as 1.7 m tall, which its legs say: thigh and shin are 0.49
            of a person's height. A figure with a large head on short legs, or on four legs, is measured alike
 
-    No legs, legs that are not sure, a leg whose joints are no balls, an unknown leg: one sentence that says what there
-    is.
+    Feet of robots, whose legs turn on hinges, have no toes. No legs, legs that are not sure, a leg that does not turn,
+    an unknown leg: one sentence that says what there is.
     """
     skeleton = clip.skeleton
     roles = find_roles(skeleton if rig is None else rig)
@@ -92,6 +97,7 @@ def figure_of(
     for leg in chosen:
         _check_joints(skeleton, leg)
         _check_sure(roles, leg)
+    chosen = tuple(replace(leg, toes=None) if _has_hinges(skeleton, leg) else leg for leg in chosen)
     metre = _height(skeleton, chosen) / HEIGHT if metre is None else metre
     if not 0.0 < check_real(metre, "a metre") < np.inf:
         raise InputError(f"a metre must be a positive number of file units, not {metre}")
@@ -143,13 +149,20 @@ def _check_sure(roles: Roles, leg: Leg) -> None:
     )
 
 
+def _has_hinges(skeleton: Skeleton, leg: Leg) -> bool:
+    """Return whether a leg is a robot's: hip, knee or ankle is a hinge or slide."""
+    return any(skeleton[name].kind in {Kind.HINGE, Kind.SLIDE} for name in (leg.upper, leg.lower, leg.foot))
+
+
 def _check_joints(skeleton: Skeleton, leg: Leg) -> None:
+    if _has_hinges(skeleton, leg):
+        return
     for name in (leg.upper, leg.lower, leg.foot, *([leg.toes] if leg.toes else [])):
         kind = skeleton[name].kind
         if kind not in {Kind.BALL, Kind.FREE}:
             raise UnsupportedError(
-                f"the {leg.name} leg's joint {name!r} is a {kind.name.lower()}: feet are planted on figures whose leg "
-                "joints turn freely; for a robot solve Place goals with poise.solve or poise.bake"
+                f"the {leg.name} leg's joint {name!r} is a {kind.name.lower()}: legs turn on balls, or as a robot's on "
+                "hinges"
             )
 
 

@@ -28,8 +28,12 @@ _LEG_LENGTH = 0.6
 # weights of squared changes of step at 60 frames a second: joints [1/rad], place and rotation of the base
 _REFERENCE_FPS = 60.0
 _JOINT_SMOOTHING, _PLACE_SMOOTHING, _TURN_SMOOTHING = 1.0, 20.0, 1.0
+# the same of what is added to a given motion: feet that are moved move the base over a tenth of a second
+_NEAR_JOINT_SMOOTHING, _NEAR_PLACE_SMOOTHING, _NEAR_TURN_SMOOTHING = 10.0, 20000.0, 1000.0
 # weight of squared distances of joints from rest: joints that no task needs
 _REST_WEIGHT = 1e-3
+# the same of joints from those of a given motion [1/rad]
+_NEAR_WEIGHT = 1.0
 # weights of speeds above the limit, of which a part is aimed at, and of capsules
 _SPEED_WEIGHT, _SPEED_SHARE = 2000.0, 0.98
 _PAIR_WEIGHT = 40.0
@@ -76,6 +80,21 @@ class JointMotion(NamedTuple):
     values: Floats
 
 
+class _Reference(NamedTuple):
+    """The motion near to which joints stay.
+
+    values     (K - 6,) or (F, K - 6)
+    weight     of squared distances from them
+    changes    (F, K) changes of step that a smooth motion has
+    smoothing  weights of squared changes beside these: place and rotation of the base, joints
+    """
+
+    values: Floats
+    weight: float
+    changes: Floats
+    smoothing: tuple[float, float, float]
+
+
 class _Measured(NamedTuple):
     """Costs, and what a step is computed from."""
 
@@ -93,6 +112,9 @@ def solve_motion(
     speeds: Floats,
     leg_length: float,
     smooth: float = 1.0,
+    near: JointMotion | None = None,
+    *,
+    is_warm: bool = False,
 ) -> tuple[JointMotion, int]:
     """Solve all frames of a clip at once. Also return how many rounds were needed.
 
@@ -100,12 +122,26 @@ def solve_motion(
     speeds      (K - 6,) largest speeds; infinite where there are none
     leg_length  of the robot, by which lengths are scaled
     smooth      factor on the weights of changes of step
+    near        the motion near to which joints stay, with its changes of step; None: near to rest, and smooth
+    is_warm     whether the start is near the answer
     """
     factor = _LEG_LENGTH / leg_length
     scales = np.where(tree.are_slides, factor, 1.0)
     pairs = pairs._replace(ends=factor * pairs.ends, reaches=factor * pairs.reaches)
-    solver = _Solver(tree, _scale_tasks(tasks, factor), pairs, times, speeds, factor, smooth)
-    solved, rounds = solver.solve(start._replace(places=factor * start.places, values=scales * start.values))
+    scaled = _scale_tasks(tasks, factor)
+    if near is None:
+        reference = _Reference(
+            scales * tree.rest_values, _REST_WEIGHT, np.zeros((len(times), tree.unknown_count)),
+            (_PLACE_SMOOTHING, _TURN_SMOOTHING, _JOINT_SMOOTHING),
+        )  # fmt: skip
+    else:
+        near = _scale_motion(near, factor, scales)
+        reference = _Reference(
+            near.values, _NEAR_WEIGHT, _list_changes(_list_steps(near)),
+            (_NEAR_PLACE_SMOOTHING, _NEAR_TURN_SMOOTHING, _NEAR_JOINT_SMOOTHING),
+        )  # fmt: skip
+    solver = _Solver(tree, scaled, pairs, times, speeds, factor, smooth, reference)
+    solved, rounds = solver.solve(_scale_motion(start, factor, scales), is_warm=is_warm)
     low, high = tree.ranges.T
     return JointMotion(solved.places / factor, solved.turns, np.clip(solved.values / scales, low, high)), rounds
 
@@ -114,6 +150,11 @@ def _scale_tasks(tasks: Tasks, factor: float) -> Tasks:
     """Scale the lengths of tasks. Weights are for the scaled ones."""
     scales = np.where(tasks.kinds == PLACE, factor, 1.0)
     return tasks._replace(points=scales[:, None] * tasks.points, targets=scales[:, None] * tasks.targets)
+
+
+def _scale_motion(motion: JointMotion, factor: float, scales: Floats) -> JointMotion:
+    """Scale the lengths of a motion."""
+    return motion._replace(places=factor * motion.places, values=scales * motion.values)
 
 
 class _Solver:
@@ -128,17 +169,19 @@ class _Solver:
         speeds: Floats,
         factor: float,
         smooth: float,
+        reference: _Reference,
     ) -> None:
         frames, unknowns = len(tasks.targets), tree.unknown_count
         self._nodes, self._tasks, self._pairs, self._active_pairs = tree.scale_arrays(factor), tasks, pairs, NO_PAIRS
         scales, steps_s = np.where(tree.are_slides, factor, 1.0), np.diff(times)
         self._low, self._high = tree.ranges.T * scales
-        self._rest = tree.rest_values * scales
+        self._reference = reference
         self._most = np.full((len(steps_s), unknowns), np.inf)
         self._most[:, BASE_COLUMNS:] = _SPEED_SHARE * steps_s[:, None] * (scales * speeds)
         rate = smooth * ((1.0 / (float(np.median(steps_s)) * _REFERENCE_FPS)) ** 3 if len(steps_s) else 1.0)
-        self._smoothing = np.full(unknowns, _JOINT_SMOOTHING * rate)
-        self._smoothing[:3], self._smoothing[3:6] = _PLACE_SMOOTHING * rate, _TURN_SMOOTHING * rate
+        place, turn, joint = reference.smoothing
+        self._smoothing = np.full(unknowns, joint * rate)
+        self._smoothing[:3], self._smoothing[3:6] = place * rate, turn * rate
         self._hessians = np.empty((frames, unknowns, unknowns))
         self._gradients = np.empty((frames, unknowns))
         self._costs = np.empty(frames)
@@ -146,14 +189,14 @@ class _Solver:
         self._measure_work = np.empty(compute_measure_size(len(tree.arrays.parents)))
         self._step_work = np.empty(compute_step_size(frames, unknowns))
 
-    def solve(self, motion: JointMotion) -> tuple[JointMotion, int]:
+    def solve(self, motion: JointMotion, *, is_warm: bool) -> tuple[JointMotion, int]:
         """Repeat steps until they gain nothing.
 
         Weights are soft first, then full; then capsules are kept apart.
         """
         firm, rounds = self._tasks, 0
         soft = firm._replace(weights=np.minimum(firm.weights, _SOFT_WEIGHT))
-        stages = [(soft, NO_PAIRS, _SOFT_GAIN), (firm, NO_PAIRS, _MIN_GAIN)]
+        stages = [(soft, NO_PAIRS, _SOFT_GAIN), (firm, NO_PAIRS, _MIN_GAIN)][int(is_warm) :]
         if len(self._pairs.nodes):
             stages[1:] = [(firm, NO_PAIRS, _SOFT_GAIN), (firm, self._pairs, _MIN_GAIN)]
         for tasks, pairs, least_gain in stages:
@@ -238,22 +281,30 @@ class _Solver:
             *self._nodes, *motion, *self._tasks, *self._active_pairs, _PAIR_WEIGHT, int(with_matrix),
             self._hessians, self._gradients, self._costs, self._measure_work,
         )  # fmt: skip
-        off = motion.values - self._rest
-        cost = float(self._costs.sum()) + 0.5 * _REST_WEIGHT * float((off * off).sum())
+        values, weight, kept, _ = self._reference
+        off = motion.values - values
+        cost = float(self._costs.sum()) + 0.5 * weight * float((off * off).sum())
         if with_matrix:
-            self._gradients[:, BASE_COLUMNS:] -= _REST_WEIGHT * off
+            self._gradients[:, BASE_COLUMNS:] -= weight * off
             diagonal = np.arange(BASE_COLUMNS, self._gradients.shape[1])
-            self._hessians[:, diagonal, diagonal] += _REST_WEIGHT
-        steps = self._list_steps(motion)
-        changes, excess = np.zeros_like(self._gradients), np.zeros_like(self._gradients)
-        changes[1:-1] = np.diff(steps, axis=0)
+            self._hessians[:, diagonal, diagonal] += weight
+        steps = _list_steps(motion)
+        changes, excess = _list_changes(steps) - kept, np.zeros_like(self._gradients)
         excess[1:] = np.sign(steps) * np.maximum(np.abs(steps) - self._most, 0.0)
         cost += 0.5 * float((self._smoothing * changes * changes).sum())
         cost += 0.5 * _SPEED_WEIGHT * float((excess * excess).sum())
         return _Measured(cost, changes, excess)
 
-    def _list_steps(self, motion: JointMotion) -> Floats:
-        """List the steps (F - 1, K) from frame to frame."""
-        turns = rotations.from_matrix(motion.turns[1:] @ np.swapaxes(motion.turns[:-1], 1, 2))
-        parts = [np.diff(motion.places, axis=0), rotations.as_vector(turns), np.diff(motion.values, axis=0)]
-        return np.concatenate(parts, axis=1)
+
+def _list_steps(motion: JointMotion) -> Floats:
+    """List the steps (F - 1, K) from frame to frame."""
+    turns = rotations.from_matrix(motion.turns[1:] @ np.swapaxes(motion.turns[:-1], 1, 2))
+    parts = [np.diff(motion.places, axis=0), rotations.as_vector(turns), np.diff(motion.values, axis=0)]
+    return np.concatenate(parts, axis=1)
+
+
+def _list_changes(steps: Floats) -> Floats:
+    """List the changes (F, K) of steps (F - 1, K). They are 0 at both ends."""
+    changes = np.zeros((len(steps) + 1, steps.shape[1]))
+    changes[1:-1] = np.diff(steps, axis=0)
+    return changes

@@ -21,7 +21,7 @@ from poise.maths.smoothing import average_hann, compute_upper_envelope, smoothst
 # [s] over which the pitch of a foot fades in where it ceases to be flat, and after which swinging feet are smoothed
 _PITCH_RAMP_S, _LIFT_HALF_WINDOW_S = 0.07, 0.04
 # of its length: how far a leg is stretched at most; and [s] over which the body sinks for it
-_MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
+MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
 # places ahead and behind in which even ground is looked for; of the sole's length: what is even, and how far feet
 # keep from edges
 _PLACES_TRIED, _MAX_UNEVEN, _EDGE = 20, 0.03, 0.05
@@ -72,22 +72,29 @@ GroundSampler = Callable[[Floats], tuple[Floats, Floats]]
 
 
 def find_foot_path(
-    ankles: Floats, turns: Floats, heel: Bools, ball: Bools, sole: RobotSole, sample: GroundSampler, step_s: float
-) -> FootPath:
+    ankles: Floats, turns: Floats, heel: Bools, ball: Bools, sole: RobotSole, sample: GroundSampler, step_s: float,
+    sides: Floats | None = None, above: Floats | None = None,
+) -> FootPath:  # fmt: skip
     """Find the path of a foot.
 
     ankles      (F, 3) where the directions of the leg lead
     turns       (F, 3, 3) the foot's axes as in the source
     heel, ball  (F,) what stands
+    sides       (F, 3) right axis of a foot that stands on an edge; 0 where it stands flat, None: everywhere
+    above       (F,) how high above the ground it stands; None: on it
     """
     on = heel | ball
     places, stood = ankles.copy(), turns.copy()
     for _, start, stop in zip(*find_runs(on[:, None]), strict=True):
         run = slice(start, stop + 1)
         places[run], stood[run] = _stand(ankles[run], turns[run], heel[run], ball[run], sole, sample, step_s)
-    shift = _fill_between(places - ankles, on)
+        if sides is not None:
+            places[run], stood[run] = _tilt(places[run], stood[run], sides[run], sole)
+        if above is not None:
+            places[run, 2] += above[run]
+    shift = fill_between(places - ankles, on)
     turned = rotations.as_vector(rotations.from_matrix(stood @ np.swapaxes(turns, 1, 2)))
-    swung = rotations.as_matrix(rotations.from_vector(_fill_between(turned, on))) @ turns
+    swung = rotations.as_matrix(rotations.from_vector(fill_between(turned, on))) @ turns
     stood = np.where(on[:, None, None], stood, swung)
     places = np.where(on[:, None], places, ankles + shift)
     places[:, 2] += _lift(places, stood, on, sole, sample, step_s)
@@ -129,6 +136,16 @@ def _stand(
     return ground + pivots[:, None] * ahead - (axes @ local[:, :, None])[:, :, 0], axes
 
 
+def _tilt(places: Floats, stood: Floats, sides: Floats, sole: RobotSole) -> tuple[Floats, Floats]:
+    """Tilt a standing foot about its lower edge, until its right axis rises as `sides` (F, 3)."""
+    heading, up, right = np.moveaxis(stood, 2, 0)
+    roll = np.arcsin(np.clip((sides * up).sum(axis=1), -1.0, 1.0))[:, None]
+    cosine, sine = np.cos(roll), np.sin(roll)
+    tilted = np.stack([heading, cosine * up - sine * right, cosine * right + sine * up], axis=2)
+    edge = np.array([0.0, -sole.height, 0.0]) - sole.half_width * np.sign(sine) * [0.0, 0.0, 1.0]
+    return places + ((stood - tilted) @ edge[:, :, None])[:, :, 0], tilted
+
+
 def _find_even_place(place: Floats, heading: Floats, sole: RobotSole, sample: GroundSampler) -> Floats:
     """Find the nearest place (2,) ahead or behind with even ground.
 
@@ -152,8 +169,8 @@ def _fade_from(flat: Bools, step_s: float) -> Floats:
     return smoothstep(np.minimum(count_frames_to(flat) * step_s / _PITCH_RAMP_S, 1.0))
 
 
-def _fill_between(values: Floats, known: Bools) -> Floats:
-    """Fill unknown frames of values (F, 3).
+def fill_between(values: Floats, known: Bools) -> Floats:
+    """Fill unknown frames of values (F, n).
 
     They go from the last known to the next one, without speed at both.
     """
@@ -196,7 +213,7 @@ def sink_body(hips: Floats, ankles: Floats, leg_length: float, step_s: float) ->
     """
     ways = hips - ankles
     level = (ways[:, :2] ** 2).sum(axis=1)
-    highest = np.sqrt(np.maximum((_MAX_STRETCH * leg_length) ** 2 - level, 0.0))
+    highest = np.sqrt(np.maximum((MAX_STRETCH * leg_length) ** 2 - level, 0.0))
     depth = np.maximum(ways[:, 2] - highest, 0.0)
     return compute_upper_envelope(depth, round(_SINK_HALF_WINDOW_S / step_s))
 

@@ -1,0 +1,209 @@
+"""lock_feet() and plant_feet() on robots: what touches stands still, joints keep their limits and speeds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise import Kind, UnsupportedError
+from poise.maths import rotations
+from poise.model.limits import Range
+from tests.command_line import run
+
+WALK, JACKS = "bvh/cmu_12_01_walk.bvh", "bvh/jumping_jacks_cmu1.bvh"
+G1, H1 = "urdf/g1_29dof.urdf", "robots/h1.urdf"
+# the lowest points of the four spheres under a foot of the G1, by its file [m]: heel, then ball
+G1_POINTS = ((-0.05, 0.025, -0.035), (-0.05, -0.025, -0.035), (0.12, 0.03, -0.035), (0.12, -0.03, -0.035))
+MOVED_M = 0.03
+
+
+def slide(data, clip_name, robot_name):
+    """The robot, and a clip of it whose feet slide: retargeted without planting."""
+    source, robot = poise.load(data / clip_name), poise.load(data / robot_name)
+    return robot, poise.retarget(source, robot, ground=False)
+
+
+@pytest.fixture(scope="module")
+def walking(data):
+    return slide(data, WALK, G1)
+
+
+@pytest.fixture(scope="module")
+def locked(walking):
+    robot, clip = walking
+    return poise.lock_feet(clip, rig=robot)
+
+
+def place_points(clip, side):
+    """World places (F, 4, 3) of the points under a foot of the G1, by forward kinematics."""
+    world, row = clip.poses.world, clip.skeleton.index(f"{side}_ankle_roll_joint")
+    return world.positions[:, None, row] + rotations.rotate(world.rotations[:, None, row], np.array(G1_POINTS))
+
+
+def measure_feet(planted):
+    """Speeds [m/s] and heights over the ground [m] of the points that touch."""
+    speeds, heights = [], []
+    for column, side in enumerate(planted.contacts.legs):
+        points = place_points(planted, side)
+        above = points[..., 2] - planted.terrain.heights(points)
+        for pair, stands in ((slice(0, 2), planted.contacts.heel), (slice(2, 4), planted.contacts.ball)):
+            on, middle = stands[:, column], points[:, pair].mean(axis=1)
+            both = on[1:] & on[:-1]
+            speeds.extend(np.linalg.norm(np.diff(middle, axis=0), axis=1)[both] * planted.fps)
+            heights.extend(above[on][:, pair].ravel())
+    return np.array(speeds), np.array(heights)
+
+
+def measure_joints(clip):
+    """Speeds [rad/s] and accelerations of all hinges."""
+    hinges = clip.skeleton.q_start[np.flatnonzero(clip.skeleton.kinds == Kind.HINGE)]
+    values, step = clip.poses.q[:, hinges], 1.0 / clip.fps
+    return np.abs(np.diff(values, axis=0)) / step, np.abs(np.diff(values, 2, axis=0)) / step**2
+
+
+def check_ranges(clip):
+    for row in np.flatnonzero(clip.skeleton.kinds == Kind.HINGE):
+        limit, values = clip.skeleton.limits[row], clip.poses.q[:, clip.skeleton.q_start[row]]
+        if isinstance(limit, Range):
+            assert limit.low - 1e-9 <= values.min()
+            assert values.max() <= limit.high + 1e-9
+
+
+def test_what_touches_stands_on_its_floor(walking, locked):
+    robot, clip = walking
+    speeds, heights = measure_feet(locked)
+    before, _ = measure_feet(locked.report and _with_poses(locked, clip))
+    assert before.max() > 0.2  # [m/s]
+    assert speeds.max() < 0.005
+    assert np.abs(heights).max() < 0.002
+    assert locked.report.after.skate < 0.1
+    assert locked.skeleton == clip.skeleton
+    assert robot.skeleton.names == locked.skeleton.names
+
+
+def _with_poses(planted, clip):
+    """The same contacts and ground with other poses."""
+    return poise.Planted(
+        planted.times, clip.poses, planted.name,
+        **{name: getattr(planted, name) for name in (
+            "source", "travelled", "contacts", "soles", "figure", "terrain", "plants", "velocity", "kept",
+        )},
+    )  # fmt: skip
+
+
+def test_the_body_stays_near_the_source(walking, locked):
+    _, clip = walking
+    away = np.abs(locked.poses.q[:, :3] - clip.poses.q[:, :3])
+    assert away[:, :2].max() < 0.01
+    assert away[:, 2].max() < 0.04  # a stretched leg comes down with its foot
+    before, after = measure_joints(clip)[1], measure_joints(locked)[1]
+    assert np.percentile(after, 99.0) < 1.3 * np.percentile(before, 99.0)
+
+
+def test_joints_keep_their_ranges_and_speeds(locked):
+    check_ranges(locked)
+    motors = locked.skeleton.motors
+    names = [locked.skeleton.names[row] for row in np.flatnonzero(locked.skeleton.kinds == Kind.HINGE)]
+    for name, speed in zip(names, measure_joints(locked)[0].max(axis=0), strict=True):
+        assert speed <= 1.001 * motors[name].velocity
+
+
+def test_locked_once_is_locked_twice(walking, locked):
+    again = poise.lock_feet(locked, rig=walking[0])
+    assert np.array_equal(again.poses.q, locked.poses.q)
+    assert "it stands on this ground already, and is left as it is" in again.notes
+
+
+def test_feet_that_cannot_be_flat_stand_on_an_edge(data):
+    robot, clip = slide(data, JACKS, G1)
+    locked = poise.lock_feet(clip, rig=robot)
+    check_ranges(locked)
+    assert "the left foot stands on an edge in 3 of 7 stances: no joint turns it flat" in locked.notes
+    assert np.abs(locked.poses.q[:, :2] - clip.poses.q[:, :2]).max() < 0.01
+    lowest = np.min([(place_points(locked, side)[..., 2]).min() for side in ("left", "right")])
+    assert lowest - locked.terrain.heights(np.zeros(3)) > -0.002
+
+
+def test_legs_with_too_few_joints(data):
+    robot, clip = slide(data, WALK, H1)
+    locked = poise.lock_feet(clip, rig=robot)
+    check_ranges(locked)
+    assert locked.report.after.skate < 0.5
+    assert locked.notes == tuple(
+        f"the {side} leg has too few joints to turn its foot flat: it stands as it is turned"
+        for side in ("left", "right")
+    )
+
+
+@pytest.mark.parametrize("terrain", ["slope", "stairs"])
+def test_other_ground(walking, terrain):
+    robot, clip = walking
+    grounds = {
+        "slope": poise.Terrain.slope(8.0, direction=(1, 0, 0), up="z"),
+        "stairs": poise.Terrain.stairs(0.1, 0.35, direction=(1, 0, 0), up="z"),
+    }
+    planted = poise.plant_feet(clip, grounds[terrain], rig=robot)
+    check_ranges(planted)
+    speeds, heights = measure_feet(planted)
+    assert speeds.max() < 0.005
+    assert np.abs(heights).max() < 0.002
+    assert [worse.measure for worse in planted.report.worse] == ["knee"]  # its knees bend both ways by 5 degrees
+
+
+def test_a_robot_on_a_fixed_base_gets_a_free_one(data):
+    robot = poise.load(data / G1)
+    skeleton = robot.skeleton
+    still = poise.Clip(np.arange(30) / 30.0, poise.Pose(skeleton, np.tile(skeleton.rest_q, (30, 1))))
+    locked = poise.lock_feet(still, rig=robot)
+    assert locked.skeleton.nq == skeleton.nq + 7
+
+
+def test_one_leg_moves_alone(walking, locked):
+    robot, clip = walking
+    left = poise.lock_feet(clip, rig=robot, legs=["left"])
+    assert left.contacts.legs == ("left",)
+    assert np.array_equal(left.contacts.heel[:, 0], locked.contacts.heel[:, 0])
+
+
+def test_what_robots_do_not_have_is_refused(walking):
+    robot, clip = walking
+    with pytest.raises(UnsupportedError, match="legs of a robot are rigid"):
+        poise.lock_feet(clip, rig=robot, stretch=0.02)
+    stairs = poise.Terrain.stairs(0.1, 0.35, direction=(1, 0, 0), up="z")
+    with pytest.raises(UnsupportedError, match="strides of a robot are not fitted"):
+        poise.plant_feet(clip, stairs, rig=robot, stride="fit")
+    with pytest.raises(UnsupportedError, match="single poses are planted for legs that turn freely"):
+        poise.Grounder(clip, poise.Terrain.flat(), rig=robot)
+
+
+def test_given_soles_count(walking, locked):
+    robot, clip = walking
+    soles = locked.soles
+    lower = poise.Soles(soles.heel - [0.0, 0.0, MOVED_M], soles.ball - [0.0, 0.0, MOVED_M], soles.tip)
+    higher = poise.lock_feet(clip, rig=robot, soles=lower, contacts=locked.contacts)
+    assert higher.soles is lower
+    assert higher.report.after.skate < 0.1
+
+
+def test_the_command_line_takes_joint_values(walking, data, tmp_path):
+    _, clip = walking
+    poise.save_motion(clip, tmp_path / "walk.npz")
+    done = run("lock", tmp_path / "walk.npz", "--robot", data / G1, "-o", tmp_path / "locked.csv")
+    assert "left leg: left_hip" in done.stdout
+    saved = poise.load_motion(tmp_path / "locked.csv", poise.load(data / G1))
+    assert len(saved) == len(clip)
+
+
+def test_joint_values_need_a_robot(tmp_path, walking):
+    poise.save_motion(walking[1], tmp_path / "walk.npz")
+    done = run("lock", tmp_path / "walk.npz", "-o", tmp_path / "locked.csv")
+    assert done.returncode == 2
+    assert "walk.npz: holds joint values: name their robot, --robot RIG" in done.stderr
+
+
+def test_a_robot_with_its_own_rig_is_a_source(walking):
+    robot, clip = walking
+    done = poise.retarget(clip, poise.load(poise.sample("humanoid.bvh")), source=robot)
+    assert done.contacts is not None
+    assert done.report.feet["skate"] < 0.1
