@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from poise.ground.robot.clip_solve import LinkTask, join_tasks
 from poise.ground.robot.foot_path import FootPath, RobotSole
 from poise.ground.robot.tree import RobotTree
 from poise.kernels.clip_least_squares import DIRECTION, PLACE, ROTATION, Tasks
@@ -36,14 +36,6 @@ _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
 _UP = np.array([0.0, 0.0, 1.0])  # of a trunk joint's segment
 
 
-class _Task(NamedTuple):
-    kind: int
-    node: int
-    point: Floats
-    targets: Floats
-    weights: Floats
-
-
 class TaskBuilder:
     """Builds the tasks of a clip. Everything is in axes ahead, left, up.
 
@@ -70,7 +62,7 @@ class TaskBuilder:
         rest_turns = rotations.from_matrix(compute_rest_rotations(target.reference.skeleton))
         self.rest_turns = rotations.multiply(to_body, rest_turns)
         self._count = len(clip)
-        self._tasks: list[_Task] = []
+        self._tasks: list[LinkTask] = []
 
     # --- The source ------------------------------------------------------------------------------
 
@@ -225,14 +217,8 @@ class TaskBuilder:
         return rotations.rotate(self.tree.turns[row], local)
 
     def _add(self, kind: int, node: int, point: Floats, targets: Floats, weights: Floats | float) -> None:
-        full = np.zeros((self._count, 9))
-        full[:, : targets.shape[1]] = targets
-        self._tasks.append(_Task(kind, node, point, full, np.broadcast_to(weights, self._count)))
+        self._tasks.append(LinkTask(kind, node, point, targets, np.broadcast_to(weights, self._count)))
 
     def build(self) -> Tasks:
         """Build the tasks as arrays."""
-        kinds, nodes, points, targets, weights = zip(*self._tasks, strict=True)
-        return Tasks(
-            np.array(kinds, dtype=np.int64), np.array(nodes, dtype=np.int64), np.array(points),
-            np.ascontiguousarray(np.stack(targets, axis=1)), np.ascontiguousarray(np.stack(weights, axis=1)),
-        )  # fmt: skip
+        return join_tasks(self._tasks)

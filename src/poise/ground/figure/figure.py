@@ -150,7 +150,7 @@ def _check_sure(roles: Roles, leg: Leg) -> None:
 
 
 def _has_hinges(skeleton: Skeleton, leg: Leg) -> bool:
-    """Return whether a leg is a robot's: hip, knee or ankle is a hinge or slide."""
+    """Return whether hip, knee or ankle is a hinge or slide."""
     return any(skeleton[name].kind in {Kind.HINGE, Kind.SLIDE} for name in (leg.upper, leg.lower, leg.foot))
 
 

@@ -5,6 +5,7 @@ Gauss-Newton steps go over all frames, with limits and speeds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +68,28 @@ class CapsulePairs(NamedTuple):
 NO_PAIRS = CapsulePairs(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 4, 3)), np.zeros(0))
 
 
+class LinkTask(NamedTuple):
+    """A task of all frames, as in `clip_least_squares.Tasks`. Targets are (F, 3) or (F, 9)."""
+
+    kind: int
+    node: int
+    point: Floats
+    targets: Floats
+    weights: Floats
+
+
+def join_tasks(tasks: Sequence[LinkTask]) -> Tasks:
+    """Join tasks into arrays."""
+    kinds, nodes, points, targets, weights = zip(*tasks, strict=True)
+    full = np.zeros((len(weights[0]), len(tasks), 9))
+    for column, rows in enumerate(targets):
+        full[:, column, : rows.shape[1]] = rows
+    return Tasks(
+        np.array(kinds, dtype=np.int64), np.array(nodes, dtype=np.int64), np.array(points), full,
+        np.ascontiguousarray(np.stack(weights, axis=1)),
+    )  # fmt: skip
+
+
 class JointMotion(NamedTuple):
     """JointMotion of a robot.
 
@@ -81,7 +104,7 @@ class JointMotion(NamedTuple):
 
 
 class _Reference(NamedTuple):
-    """The motion near to which joints stay.
+    """A motion. Joints stay near to it.
 
     values     (K - 6,) or (F, K - 6)
     weight     of squared distances from them
@@ -113,8 +136,6 @@ def solve_motion(
     leg_length: float,
     smooth: float = 1.0,
     near: JointMotion | None = None,
-    *,
-    is_warm: bool = False,
 ) -> tuple[JointMotion, int]:
     """Solve all frames of a clip at once. Also return how many rounds were needed.
 
@@ -123,7 +144,6 @@ def solve_motion(
     leg_length  of the robot, by which lengths are scaled
     smooth      factor on the weights of changes of step
     near        the motion near to which joints stay, with its changes of step; None: near to rest, and smooth
-    is_warm     whether the start is near the answer
     """
     factor = _LEG_LENGTH / leg_length
     scales = np.where(tree.are_slides, factor, 1.0)
@@ -141,7 +161,7 @@ def solve_motion(
             (_NEAR_PLACE_SMOOTHING, _NEAR_TURN_SMOOTHING, _NEAR_JOINT_SMOOTHING),
         )  # fmt: skip
     solver = _Solver(tree, scaled, pairs, times, speeds, factor, smooth, reference)
-    solved, rounds = solver.solve(_scale_motion(start, factor, scales), is_warm=is_warm)
+    solved, rounds = solver.solve(_scale_motion(start, factor, scales))
     low, high = tree.ranges.T
     return JointMotion(solved.places / factor, solved.turns, np.clip(solved.values / scales, low, high)), rounds
 
@@ -189,14 +209,14 @@ class _Solver:
         self._measure_work = np.empty(compute_measure_size(len(tree.arrays.parents)))
         self._step_work = np.empty(compute_step_size(frames, unknowns))
 
-    def solve(self, motion: JointMotion, *, is_warm: bool) -> tuple[JointMotion, int]:
+    def solve(self, motion: JointMotion) -> tuple[JointMotion, int]:
         """Repeat steps until they gain nothing.
 
         Weights are soft first, then full; then capsules are kept apart.
         """
         firm, rounds = self._tasks, 0
         soft = firm._replace(weights=np.minimum(firm.weights, _SOFT_WEIGHT))
-        stages = [(soft, NO_PAIRS, _SOFT_GAIN), (firm, NO_PAIRS, _MIN_GAIN)][int(is_warm) :]
+        stages = [(soft, NO_PAIRS, _SOFT_GAIN), (firm, NO_PAIRS, _MIN_GAIN)]
         if len(self._pairs.nodes):
             stages[1:] = [(firm, NO_PAIRS, _SOFT_GAIN), (firm, self._pairs, _MIN_GAIN)]
         for tasks, pairs, least_gain in stages:

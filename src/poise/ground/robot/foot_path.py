@@ -137,7 +137,10 @@ def _stand(
 
 
 def _tilt(places: Floats, stood: Floats, sides: Floats, sole: RobotSole) -> tuple[Floats, Floats]:
-    """Tilt a standing foot about its lower edge, until its right axis rises as `sides` (F, 3)."""
+    """Tilt a standing foot about its lower edge.
+
+    Its right axis then rises as `sides` (F, 3).
+    """
     heading, up, right = np.moveaxis(stood, 2, 0)
     roll = np.arcsin(np.clip((sides * up).sum(axis=1), -1.0, 1.0))[:, None]
     cosine, sine = np.cos(roll), np.sin(roll)

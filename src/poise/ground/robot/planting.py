@@ -1,11 +1,12 @@
-"""Feet of robots: what touches the ground is held, all else stays near the source.
+"""Hold the feet of robots on the ground.
+
+What touches it stands still, all else stays near the source.
 
 One least-squares problem over all frames: corners of soles at their paths, base and joints near those of the clip.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, Motion, rest_motion
 from poise.ground.legs.clear import clear_ground
 from poise.ground.legs.swing import between_of, interpolate_swings
-from poise.ground.robot.clip_solve import NO_PAIRS, JointMotion, solve_motion
+from poise.ground.robot.clip_solve import NO_PAIRS, JointMotion, LinkTask, join_tasks, solve_motion
 from poise.ground.robot.foot_path import (
     MAX_STRETCH,
     FootPath,
@@ -31,7 +32,7 @@ from poise.ground.robot.foot_path import (
 from poise.ground.robot.sole import find_robot_sole
 from poise.ground.robot.tree import RobotTree, build_tree, read_configurations, write_configurations
 from poise.io.collision_shapes import read_collision_shapes
-from poise.kernels.clip_least_squares import PLACE, ROTATION, Tasks
+from poise.kernels.clip_least_squares import PLACE, ROTATION
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.smoothing import average_hann
@@ -108,7 +109,10 @@ def measure_robot_feet(figure: Figure, rig: Rig | None) -> RobotFeet:
 
 
 def _turn_feet(rest: Motion, ahead: Floats, ups: Floats) -> Floats:
-    """Compute the axes (L, 4) of feet whose shins at rest point along `ups` (L, 3)."""
+    """Compute the axes (L, 4) of feet under shins.
+
+    These point along `ups` (L, 3) at rest.
+    """
     level = np.array([normalise(ahead - up * float(ahead @ up)) for up in ups])
     world = rotations.from_matrix(np.stack([level, ups, np.cross(level, ups)], axis=2))
     return rotations.multiply(rotations.inverse(rest.turns[0, :, FOOT]), world)
@@ -120,7 +124,7 @@ def _list_shins(motion: Motion) -> Floats:
 
 
 def _measure_legs(motion: Motion) -> tuple[Floats, Floats]:
-    """Measure thighs and shins (L,) [m], which are rigid."""
+    """Measure the rigid thighs and shins (L,) [m]."""
     thighs = motion.places[0, :, KNEE] - motion.places[0, :, HIP]
     return np.linalg.norm(thighs, axis=1), np.linalg.norm(_list_shins(motion)[0], axis=1)
 
@@ -162,7 +166,9 @@ def plant_robot(source: RobotSource, feet: RobotFeet, footing: Footing) -> tuple
         paths = _swing(source, feet, paths, footing)
         shift = _to_file(figure, _shift_base(source, paths, footing))
         tasks = [*_list_foot_tasks(source, feet, paths, tilts), *_list_base_tasks(near, shift)]
-        solved, _ = solve_motion(tree, _join(tasks), NO_PAIRS, solved, motion.times, tree.speeds, leg_length, near=near)
+        solved, _ = solve_motion(
+            tree, join_tasks(tasks), NO_PAIRS, solved, motion.times, tree.speeds, leg_length, near=near
+        )
         q = write_configurations(tree, solved.places, solved.turns, solved.values)
         turned = _turn_feet_of(feet, figure, q)
         off = source.contacts.any & (
@@ -188,7 +194,7 @@ def _measure_angles(turns: Floats, others: Floats) -> Floats:
 
 
 def _fill_stances(found: Bools, on: Bools) -> Bools:
-    """Return the stances (F, L) that have a found frame."""
+    """Return the stances (F, L) with a found frame."""
     filled = np.zeros_like(found)
     for leg, start, stop in zip(*find_runs(on), strict=True):
         filled[start : stop + 1, leg] = found[start : stop + 1, leg].any()
@@ -196,7 +202,7 @@ def _fill_stances(found: Bools, on: Bools) -> Bools:
 
 
 def find_full_legs(figure: Figure) -> Bools:
-    """Find the legs (L,) that can turn their feet in any way."""
+    """Find the legs (L,) with six hinges or more."""
     skeleton, counts = figure.skeleton, {Kind.HINGE: 1, Kind.SLIDE: 1, Kind.BALL: 3}
     above = len(skeleton.list_path(skeleton.index(figure.trunk)))
     paths = [skeleton.list_path(skeleton.index(leg.foot))[above:] for leg in figure.legs]
@@ -222,7 +228,7 @@ def _find_path(
 
 
 def _swing(source: RobotSource, feet: RobotFeet, paths: list[FootPath], footing: Footing) -> list[FootPath]:
-    """Let feet swing from stance to stance as those of figures do, over what is in their way."""
+    """Let feet swing from stance to stance, over obstacles."""
     motion, on = source.motion, source.contacts.any
     between, swings = between_of(motion.times, on), motion.places[:, :, ANKLE]
     ankles = np.stack([path.places for path in paths], axis=1)
@@ -247,26 +253,16 @@ def _shift_base(source: RobotSource, paths: list[FootPath], footing: Footing) ->
 
 
 def _find_rise(path: FootPath, on: Bools, footing: Footing, floor: float) -> Floats:
-    """Find how much higher (F,) the ground under a foot is than the clip's floor [m]. It has one height in a stance."""
+    """Find the height (F,) of the ground over the clip's floor [m]. It has one height in a stance."""
     rise = footing.heights(path.places) - floor
     for _, start, stop in zip(*find_runs(on[:, None]), strict=True):
         rise[start : stop + 1] = np.median(rise[start : stop + 1])
     return fill_between(rise[:, None], on)[:, 0]
 
 
-class _Task(NamedTuple):
-    """A task of all frames, as in `clip_least_squares.Tasks`."""
-
-    kind: int
-    node: int
-    point: Floats
-    targets: Floats
-    weights: Floats
-
-
-def _list_foot_tasks(source: RobotSource, feet: RobotFeet, paths: list[FootPath], tilts: Bools) -> list[_Task]:
+def _list_foot_tasks(source: RobotSource, feet: RobotFeet, paths: list[FootPath], tilts: Bools) -> list[LinkTask]:
     """List the tasks of all feet: heel, ball and rotation. What stands is held firmly, what swings follows its path."""
-    figure, tree, tasks = source.motion.figure, feet.tree, list[_Task]()
+    figure, tree, tasks = source.motion.figure, feet.tree, list[LinkTask]()
     ramp, contacts = source.motion.frames(_STANCE_RAMP_S), source.contacts
     for leg, path in enumerate(paths):
         row, sole = int(feet.rows[leg]), feet.soles[leg]
@@ -276,11 +272,11 @@ def _list_foot_tasks(source: RobotSource, feet: RobotFeet, paths: list[FootPath]
             point = np.array([along, -sole.height, 0.0])
             local = figure.metre * rotations.rotate(axes, point) + tree.centres[row]
             weights = _weigh(stands, ramp, _SWING_WEIGHT, _STANDING_WEIGHT)
-            tasks.append(_Task(PLACE, node, local, _to_file(figure, path.places + path.turns @ point), weights))
+            tasks.append(LinkTask(PLACE, node, local, _to_file(figure, path.places + path.turns @ point), weights))
         turned = rotations.as_matrix(rotations.inverse(figure.turn)) @ path.turns @ rotations.as_matrix(axes).T
         weights = _weigh(stands & ~tilts[:, leg], ramp, _SWING_TURN_WEIGHT, _STANDING_TURN_WEIGHT)
         weights = np.where(tilts[:, leg], _TILTED_TURN_WEIGHT, weights)
-        tasks.append(_Task(ROTATION, node, np.zeros(3), turned.reshape(-1, 9), weights))
+        tasks.append(LinkTask(ROTATION, node, np.zeros(3), turned.reshape(-1, 9), weights))
     return tasks
 
 
@@ -289,25 +285,13 @@ def _weigh(stands: Bools, ramp: int, swing: float, standing: float) -> Floats:
     return swing + ramp_stance(stands, ramp) * (standing - swing)
 
 
-def _list_base_tasks(start: JointMotion, shift: Floats) -> list[_Task]:
+def _list_base_tasks(start: JointMotion, shift: Floats) -> list[LinkTask]:
     """List place and rotation of the base."""
     count = np.ones(len(shift))
     return [
-        _Task(PLACE, 0, np.zeros(3), start.places + shift, _BASE_PLACE_WEIGHT * count),
-        _Task(ROTATION, 0, np.zeros(3), start.turns.reshape(-1, 9), _BASE_TURN_WEIGHT * count),
+        LinkTask(PLACE, 0, np.zeros(3), start.places + shift, _BASE_PLACE_WEIGHT * count),
+        LinkTask(ROTATION, 0, np.zeros(3), start.turns.reshape(-1, 9), _BASE_TURN_WEIGHT * count),
     ]
-
-
-def _join(tasks: Sequence[_Task]) -> Tasks:
-    """Join tasks into arrays."""
-    kinds, nodes, points, targets, weights = zip(*tasks, strict=True)
-    full = np.zeros((len(weights[0]), len(tasks), 9))
-    for column, rows in enumerate(targets):
-        full[:, column, : rows.shape[1]] = rows
-    return Tasks(
-        np.array(kinds, dtype=np.int64), np.array(nodes, dtype=np.int64), np.array(points), full,
-        np.ascontiguousarray(np.stack(weights, axis=1)),
-    )  # fmt: skip
 
 
 def _to_file(figure: Figure, vectors: Floats) -> Floats:
@@ -316,7 +300,7 @@ def _to_file(figure: Figure, vectors: Floats) -> Floats:
 
 
 def check_rigid(clip: Clip) -> None:
-    """Raise UnsupportedError for a clip that moves links of a robot apart."""
+    """Raise UnsupportedError for moved links of a robot."""
     if clip.poses.translations is not None or clip.poses.scales is not None:
         raise UnsupportedError(
             f"clip {clip.name!r} moves or scales single joints: the links of a robot are rigid, and its joints hinges"

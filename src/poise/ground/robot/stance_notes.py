@@ -22,7 +22,7 @@ _LIMIT_MARGIN = 1e-6
 def describe_stances(
     motion: Motion, contacts: Contacts, feet: RobotFeet, footing: Footing, above: Floats, tilts: Bools, q: Floats
 ) -> tuple[str, ...]:
-    """Describe stances that are not held, and feet that stand on an edge.
+    """Describe stances without a hold, and feet on an edge.
 
     motion  the legs of the result, carried over the ground
     above   (F, L) how high above the ground feet are to stand [m]
@@ -48,7 +48,7 @@ def describe_stances(
 def _measure_stance(
     motion: Motion, contacts: Contacts, feet: RobotFeet, footing: Footing, leg: int, run: slice, above: Floats
 ) -> tuple[float, float]:
-    """Measure the largest speed [m/s] of what touches in a stance, and how far it is off the ground [m]."""
+    """Measure speed [m/s] and distance from the ground [m] in a stance."""
     turns = rotations.multiply(motion.turns[run, leg, FOOT], feet.axes[leg])
     corners = motion.places[run, leg, ANKLE, None] + rotations.rotate(turns[:, None], feet.soles[leg].list_corners())
     heights = corners[..., 2] - footing.heights(corners) - above[run, leg, None]
@@ -82,7 +82,7 @@ def _name_limits(at_limits: dict[str, Bools], run: slice) -> str:
 
 
 def _describe_edges(motion: Motion, contacts: Contacts, tilts: Bools) -> list[str]:
-    """Describe the feet that stand on an edge, a sentence for each leg."""
+    """Describe feet on an edge, a sentence for each leg."""
     notes: list[str] = []
     for leg, is_full in enumerate(find_full_legs(motion.figure)):
         _, start, stop = find_runs(contacts.any[:, leg, None])
