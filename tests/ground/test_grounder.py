@@ -447,8 +447,8 @@ def test_sixty_frames_a_second_show_what_a_hundred_and_twenty_do(data):
 # Bounds on the distances of ankles and hips from those of plant_feet [cm of a 1.7 m figure],
 # half of the time, 95 % of it, and ever, after the first tenth of a second: as measured and a tenth more, rounded up to
 # millimetres. A plan sinks the pelvis 0.2 s before a leg is too short, and after, and where a knee would pop:
-# so far are the hips of the run off. Kinds of machines round differently, and the plan of the run over noise then has its
-# hips 0.6 or 1.0 cm off half of the time.
+# so far are the hips of the run off. Kinds of machines round differently: over noise its hips are 0.6 or 1.0 cm off
+# half of the time.
 NEAR = {
     ("cmu_12_01_walk", "flat"): ((1.2, 3.8, 5.5), (1.2, 3.0, 3.7)),
     ("cmu_12_01_walk", "slope"): ((1.5, 5.3, 6.5), (2.5, 5.1, 5.9)),
