@@ -7,6 +7,8 @@ import pytest
 
 import poise
 from poise import PoiseError
+from poise.model.skeleton import Kind
+from tests.retarget.characters import build_character, build_rig
 
 FEET = {"left": ("LowerLeg.L_1", "Foot.L_1"), "right": ("LowerLeg.R_1", "Foot.R_1")}
 
@@ -78,9 +80,45 @@ def test_such_a_character_moves_others(data, robot):
     assert np.abs(again.poses.world.positions - clip.poses.world.positions).max() < 1e-9
 
 
-def test_a_foot_of_the_other_leg_is_refused(walk, data):
-    target = poise.load(data / "glb/cryptovoxels.vrm")
-    match = poise.match(walk, target)
-    crossed = match.with_joint("leftFoot", target=match["rightFoot"].target)
+def test_feet_of_the_same_character_follow_skipped_rows(robot):
+    clip = next(clip for clip in robot.clips if clip.name == "Robot_Walking")
+    match = poise.match(robot, robot).with_joint("leftUpperLeg", skip=True)
+    done = poise.retarget(clip, robot, source=robot, match=match, ground=False)
+    rest = measure_shins(robot.rest)
+    assert np.abs(measure_shins(done.poses) - rest).max() < 1e-5 * rest.max()
+    live = poise.Retargeter(robot, robot, match=match)
+    assert np.abs(measure_shins(live(clip.poses[5])) - rest).max() < 1e-5 * rest.max()
+
+
+def build_detached(kind):
+    """A figure whose feet hang below a root beside its legs, with toes below them."""
+    whole = build_character([1.0] * 12)
+    places = np.vstack([np.zeros(3), poise.Pose(whole, whole.rest_q).world.positions])
+    names = ["Root", *whole.names]
+    parents = [
+        -1,
+        *(0 if name.endswith("Foot") else int(row) + 1 for name, row in zip(whole.names, whole.parents, strict=True)),
+    ]
+    kinds = [kind if name.endswith("Foot") else Kind.BALL for name in names]
+    offsets = [place - (places[parent] if parent >= 0 else 0.0) for place, parent in zip(places, parents, strict=True)]
+    return build_rig(poise.Skeleton.build(names, parents, kinds, offsets=offsets, up="y"))
+
+
+@pytest.mark.parametrize("kind", [Kind.BALL, Kind.FREE])
+def test_detached_feet_are_planted_like_others(walk, kind):
+    whole, rig = build_rig(build_character([1.0] * 12)), build_detached(kind)
+    assert poise.match(walk, rig)["leftToes"].target == "LeftToeBase"
+    for ground in (False, None):
+        done, other = (poise.retarget(walk, target, ground=ground) for target in (rig, whole))
+        for name in ("LeftLeg", "LeftFoot", "RightFoot", "RightToeBase"):
+            off = done.poses.world[name].positions - other.poses.world[name].positions
+            assert np.abs(off).max() < (1e-9 if ground is False else 1e-5), (name, ground)
+
+
+@pytest.mark.parametrize("target", ["rightFoot", "hips"])
+def test_a_foot_of_another_part_is_refused(walk, data, target):
+    rig = poise.load(data / "glb/cryptovoxels.vrm")
+    match = poise.match(walk, rig)
+    crossed = match.with_joint("leftFoot", target=match[target].target)
     with pytest.raises(PoiseError):
-        poise.retarget(walk, target, match=crossed)
+        poise.retarget(walk, rig, match=crossed)

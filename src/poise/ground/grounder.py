@@ -48,7 +48,7 @@ class Grounder:
         Height of the animation's floor [file units], instead of the one of the reference.
     thresholds
         When heel and ball stand, as for `plant_feet`; by default they stand up to 0.4 m/s (looser where the reference
-        walks in place). Speeds are means over the last moments.
+        walks in place). Speeds are means over the last moments; `rest_height` counts for clips only.
     blend_half_life
         [s] in which a change (a foot is let go, comes to lie, climbs a step) is half over.
     pelvis_half_life

@@ -37,17 +37,20 @@ def is_foot_detached(skeleton: Skeleton, rows: Mapping[str, int], side: str) -> 
     foot = rows.get(f"{side}Foot")
     if foot is None:
         return False
-    others = {row for role, row in rows.items() if role != "hips"} - {foot}
-    return not others.intersection(skeleton.list_path(foot))
+    others = {role: row for role, row in rows.items() if row != foot}
+    if any(foot in skeleton.list_path(row) for role, row in others.items() if role != f"{side}Toes"):
+        return False  # it is above them
+    return not {row for role, row in others.items() if role != "hips"}.intersection(skeleton.list_path(foot))
 
 
 def find_detached_feet(skeleton: Skeleton, rows: Mapping[str, int]) -> tuple[DetachedFoot, ...]:
     """Find detached feet. Their places are those at rest."""
+    sides = [side for side in SIDES if f"{side}LowerLeg" in rows and is_foot_detached(skeleton, rows, side)]
     feet: list[DetachedFoot] = []
-    for side in SIDES:
-        if f"{side}LowerLeg" in rows and is_foot_detached(skeleton, rows, side):
+    if sides:
+        affine = Pose(skeleton, skeleton.rest_q).world.affine
+        for side in sides:
             row, shin = rows[f"{side}Foot"], rows[f"{side}LowerLeg"]
-            affine = Pose(skeleton, skeleton.rest_q).world.affine
             ankle = np.linalg.solve(affine[shin, :, :3], affine[row, :, 3] - affine[shin, :, 3])
             feet.append(DetachedFoot(row, shin, np.asarray(ankle, dtype=np.float64)))
     return tuple(feet)

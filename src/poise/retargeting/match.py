@@ -258,7 +258,8 @@ def check_moving_limbs(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
         for first, last in (("UpperLeg", "Foot"), ("UpperArm", "LowerArm")):
             start, end = (skeleton.index(joints[f"{side}{part}"]) for part in (first, last))
             path = skeleton.list_path(end)
-            if all(skeleton.kinds[row] == Kind.FIXED for row in path[path.index(start) if start in path else 0 :]):
+            rows = path[path.index(start) :] if start in path else [start, end]  # a foot beside its leg
+            if all(skeleton.kinds[row] == Kind.FIXED for row in rows):
                 raise UnsupportedError(
                     f"no joint from {joints[f'{side}{first}']!r} to {joints[f'{side}{last}']!r} of the target moves: "
                     "there is nothing to retarget onto"
@@ -275,7 +276,13 @@ def has_hinges(skeleton: Skeleton, joints: Mapping[str, str]) -> bool:
 def _list_joints(roles: Roles) -> dict[str, str]:
     """Map confident roles to joint names. Feet beside their legs count."""
     joints = {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= LEAST_CONFIDENCE}
-    return joints | {f"{leg.name}Foot": leg.foot for leg in roles.apart}
+    return joints | list_detached_joints(roles)
+
+
+def list_detached_joints(roles: Roles) -> dict[str, str]:
+    """Map roles to the joints of feet beside their legs."""
+    feet = {f"{leg.name}Foot": leg.foot for leg in roles.apart}
+    return feet | {f"{leg.name}Toes": leg.toes for leg in roles.apart if leg.toes}
 
 
 def _get_confidence(roles: Roles, role: str) -> float:
@@ -339,6 +346,11 @@ def check_match(value: Match, source: Skeleton | None, target: Skeleton) -> Matc
             check_limb_order(skeleton, value.list_joints(of_target=is_target))
     check_moving_limbs(target, {row.role: row.target for row in value.joints if row.target})
     return value
+
+
+def is_changed(match: Match) -> bool:
+    """Return whether a row is skipped or turned."""
+    return any(joint.skip or joint.turn for joint in match.joints)
 
 
 def list_skipped_sides(match: Match, parts: Sequence[str]) -> list[str]:

@@ -35,7 +35,15 @@ from poise.retargeting.configurations import compute_configurations, plan_frame
 from poise.retargeting.detached_feet import place_detached_feet
 from poise.retargeting.flat_feet import select_flat_feet
 from poise.retargeting.hand_contact import bring_hands_together, compute_touch_weights, move_hands
-from poise.retargeting.match import Match, check_match, has_hinges, list_skipped_sides, match_roles
+from poise.retargeting.match import (
+    Match,
+    check_match,
+    has_hinges,
+    is_changed,
+    list_detached_joints,
+    list_skipped_sides,
+    match_roles,
+)
 from poise.retargeting.report import Measured, RetargetReport, build_report
 from poise.retargeting.robot import RobotJob, RobotMotion, retarget_onto_robot
 from poise.retargeting.robot_body import leave_out_hands, measure_robot_body
@@ -371,7 +379,7 @@ def _declare_legs(rig: Rig, joints: Mapping[str, str]) -> Rig:
     Contacts and planting go by roles.
     """
     legs = {role: joint for role, joint in joints.items() if split_role(role)[1] in _LEG_PARTS}
-    known = {**rig.roles.joints, **{f"{leg.name}Foot": leg.foot for leg in rig.roles.apart}}
+    known = {**rig.roles.joints, **list_detached_joints(rig.roles)}
     if all(known.get(role) == joint for role, joint in legs.items()):
         return rig
     limbs = {role: joint for role, joint in joints.items() if not split_role(role)[1].startswith(FINGERS)}
@@ -412,7 +420,7 @@ def _move_target(job: Transfer, path: Floats) -> Clip:
     q = np.concatenate([compute_configurations(plan, block, block.world.rotations) for block in blocks])
     kept = (clip.poses.translations, clip.poses.scales) if job.is_same_character else (None, None)
     poses = Pose(job.target.skeleton, q, *kept)
-    if not job.is_same_character:
+    if not job.is_same_character or is_changed(job.match):
         poses = place_detached_feet(poses, body.detached_feet)
     middle = turn_positions(body, find_hip_middle(poses.world.positions, body))
     return Clip(clip.times, move_hips(poses, body, path - middle), clip.name)

@@ -23,7 +23,7 @@ from poise.model.skeleton import Kind
 from poise.retargeting.body import REQUIRED_PARTS, Body
 from poise.retargeting.configurations import compute_configuration, plan_frame
 from poise.retargeting.detached_feet import place_detached_feet
-from poise.retargeting.match import Match, check_match, match_roles
+from poise.retargeting.match import Match, check_match, is_changed, match_roles
 from poise.retargeting.retarget import Retargeted, retarget
 from poise.retargeting.root_path import find_hip_middle, find_mover, turn_back, turn_positions
 from poise.retargeting.transfer import is_same_tree, plan_rotations
@@ -91,7 +91,8 @@ class Retargeter:
             np.array([one.rows[f"{side}UpperLeg"] for side in SIDES], dtype=np.int64) for one in (body, target_body)
         )
         self._hip_map, self._hip_offset = _measure_hip_path(done, body, target_body)
-        self._detached_feet = target_body.detached_feet
+        keeps_feet = self._is_same and not is_changed(self.match)
+        self._detached_feet = () if keeps_feet else target_body.detached_feet
         self._mover = find_mover(target_body)
         self._mover_turn = _find_mover_turn(target_body, self._mover)
         self._grounder = _build_grounder(target, done, ground, has_clip=bool(source.clips))
@@ -157,7 +158,7 @@ class Retargeter:
             translations = np.array(skeleton.A[:, :3] if translations is None else translations)
             translations[self._mover] += vector
         moved = Pose.make_unchecked(skeleton, q, translations, scales)
-        return moved if self._is_same else place_detached_feet(moved, self._detached_feet)
+        return place_detached_feet(moved, self._detached_feet)
 
 
 def _check_joints(target: Rig, match: Match) -> None:

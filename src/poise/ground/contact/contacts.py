@@ -329,9 +329,10 @@ def find_contacts(
     """Find when heel and ball of each foot stand.
 
     A contact starts when a point of the sole is slow and low, and lasts until it is fast or high: two thresholds each,
-    so that it does not flicker. Height counts from the foot's own floor, the lowest that it is slow at within 0.4 s, so
-    that floors may drift, rise and fall. Short gaps and short contacts go. Speeds and times are in seconds: the frame
-    rate does not matter as long as steps are shorter than contacts.
+    so that it does not flicker. A point at rest may be higher, up to `rest_height`. Height counts from the foot's own
+    floor, the lowest that it is slow at within 0.4 s, so that floors may drift, rise and fall. Short gaps and short
+    contacts go. Speeds and times are in seconds: the frame rate does not matter as long as steps are shorter than
+    contacts.
 
     A foot that is more than 4 cm above the lowest one within 1 s stands there (a step, a rung) only if it is still for
     0.5 s: at the top of a leap it is not. A foot that is held still in the air for longer cannot be told from one that
@@ -354,7 +355,7 @@ def _detect_contacts(motion: Motion, soles: Soles, rule: Thresholds, shots: Shot
     height = points[..., 2] - _floors(motion, np.where(slow | rule.level, points[..., 2], np.inf), shots, rule)
     off_height = np.array([rule.heel_off, rule.ball_off])
     leaving = speed + moves[..., 2].clip(0.0)
-    rests = np.hypot(leaving / rule.on_speed, height.clip(0.0) / rule.rest_height) < 1.0
+    rests = np.hypot(leaving * rule.rest_height, height.clip(0.0) * rule.on_speed) < rule.on_speed * rule.rest_height
     stands = _hysteresis(
         rests | (slow & (height < rule.on_height)),
         rests | ((sliding < rule.off_speed) & (moves[..., 2] < rule.rise) & (height < off_height)),

@@ -61,7 +61,7 @@ def write_poses(poses: Pose, motion: Motion, turned: Turned, offsets: Floats, st
         _turn(poses, figure, leg, turned.turns[:, i], q)
         _lengthen(figure.skeleton, leg, turned.lengths[:, i], translations)
         if not hangs_in(figure.skeleton, leg.foot, leg.lower):
-            _place(poses, leg.foot, _in_file(figure, turned.ankles[:, i]) - moved, translations)
+            _place(poses, leg.foot, _in_file(figure, turned.ankles[:, i]) - moved, q, translations)
     return _pose(poses, q, translations)
 
 
@@ -143,8 +143,11 @@ def _move(poses: Pose, name: str, moved: Floats, q: Floats, translations: Floats
         translations[:, row] += local
 
 
-def _place(poses: Pose, joint: str, places: Floats, translations: Floats) -> None:
-    """Set a joint's translation for positions (F, 3). These are given for the figure before it was moved."""
+def _place(poses: Pose, joint: str, places: Floats, q: Floats, translations: Floats) -> None:
+    """Put a joint at positions (F, 3). These are given for the figure before it was moved."""
+    if poses.skeleton.kinds[poses.skeleton.index(joint)] == Kind.FREE:
+        _move(poses, joint, places - poses.world_of(joint).positions, q, translations)
+        return
     above = _maps_above(poses, joint)
     translations[:, poses.skeleton.index(joint)] = _apply_inverse_maps(above, places - above[..., 3])
 
