@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Kind, UnsupportedError
+from poise import InputError, Kind, UnsupportedError
 from poise.maths import rotations
 from poise.model.limits import Range
 from tests.command_line import run
@@ -16,6 +16,7 @@ G1, H1 = "urdf/g1_29dof.urdf", "robots/h1.urdf"
 # the lowest points of the four spheres under a foot of the G1, by its file [m]: heel, then ball
 G1_POINTS = ((-0.05, 0.025, -0.035), (-0.05, -0.025, -0.035), (0.12, 0.03, -0.035), (0.12, -0.03, -0.035))
 MOVED_M = 0.03
+SLOPE = poise.Terrain.slope(8.0, direction=(1, 0, 0), up="z")
 
 
 def slide(data, clip_name, robot_name):
@@ -140,7 +141,7 @@ def test_legs_with_too_few_joints(data):
 def test_other_ground(walking, terrain):
     robot, clip = walking
     grounds = {
-        "slope": poise.Terrain.slope(8.0, direction=(1, 0, 0), up="z"),
+        "slope": SLOPE,
         "stairs": poise.Terrain.stairs(0.1, 0.35, direction=(1, 0, 0), up="z"),
     }
     planted = poise.plant_feet(clip, grounds[terrain], rig=robot)
@@ -149,6 +150,48 @@ def test_other_ground(walking, terrain):
     assert speeds.max() < 0.005
     assert np.abs(heights).max() < 0.002
     assert [worse.measure for worse in planted.report.worse] == ["knee"]  # its knees bend both ways by 5 degrees
+
+
+def test_ground_is_under_the_feet_and_within_reach(walking):
+    robot, clip = walking
+    away = poise.Terrain.heightmap(np.zeros((4, 4)), size=(1, 1), origin=(100, 100, 0), up="z")
+    with pytest.raises(InputError, match="none of the 8 places where feet stand is on this terrain"):
+        poise.plant_feet(clip, away, rig=robot)
+    posts = 20.0 * np.random.default_rng(0).random((60, 60))
+    rough = poise.Terrain.heightmap(posts, size=(12, 12), origin=(0, 0, 0), up="z")
+    with pytest.raises(InputError, match="beyond the end of its leg, which is 0.83 m long"):
+        poise.plant_feet(clip, rough, rig=robot)
+
+
+def test_a_single_frame_stands(walking):
+    robot, clip = walking
+    planted = poise.plant_feet(poise.Clip(clip.times[:1], clip.poses[:1]), SLOPE, rig=robot)
+    _, heights = measure_feet(planted)
+    assert len(heights)
+    assert np.abs(heights).max() < 0.002
+
+
+def test_a_reference_pose_in_front_is_kept(walking, locked):
+    robot, clip = walking
+    q = np.concatenate([clip.skeleton.rest_q[None], clip.poses.q])
+    q[0, :3] = [2.0, 1.0, 1.0]
+    led = poise.Clip(np.arange(len(q)) / clip.fps, poise.Pose(clip.skeleton, q))
+    again = poise.lock_feet(led, rig=robot)
+    assert np.array_equal(again.poses.q[0], q[0])
+    assert np.abs(again.poses.q[1:] - locked.poses.q).max() < 1e-6
+    assert again.kept[0].all()
+    assert not again.kept[1:].any()
+
+
+def test_notes_name_joints_of_their_own_leg(walking):
+    robot, clip = walking
+    planted = poise.plant_feet(clip, poise.Terrain.slope(35.0, direction=(1, 0, 0), up="z"), rig=robot)
+    limited = [note for note in planted.notes if "at a limit" in note]
+    assert limited
+    for note in limited:
+        side, other = ("left", "right") if note.startswith("the left") else ("right", "left")
+        assert f"{side}_" in note
+        assert f"{other}_" not in note
 
 
 def test_a_robot_on_a_fixed_base_gets_a_free_one(data):
@@ -173,6 +216,9 @@ def test_what_robots_do_not_have_is_refused(walking):
     stairs = poise.Terrain.stairs(0.1, 0.35, direction=(1, 0, 0), up="z")
     with pytest.raises(UnsupportedError, match="strides of a robot are not fitted"):
         poise.plant_feet(clip, stairs, rig=robot, stride="fit")
+    for options in ({"steepest": 0.2}, {"farthest": 0.0}):
+        with pytest.raises(UnsupportedError, match="leave out steepest and farthest"):
+            poise.plant_feet(clip, stairs, rig=robot, **options)
     with pytest.raises(UnsupportedError, match="single poses are planted for legs that turn freely"):
         poise.Grounder(clip, poise.Terrain.flat(), rig=robot)
 
@@ -207,3 +253,38 @@ def test_a_robot_with_its_own_rig_is_a_source(walking):
     done = poise.retarget(clip, poise.load(poise.sample("humanoid.bvh")), source=robot)
     assert done.contacts is not None
     assert done.report.feet["skate"] < 0.1
+
+
+def test_wrong_files_beside_a_robot_are_named(data, tmp_path, walking):
+    poise.save_motion(walking[1], tmp_path / "walk.npz")
+    robot = tmp_path / "h1.urdf"
+    robot.write_bytes((data / H1).read_bytes())
+    for arguments, message in (
+        ((data / WALK, "--robot", robot, "-o", tmp_path / "locked.npz"), "holds no joint values: leave out --robot"),
+        ((tmp_path / "run.npz", "-o", tmp_path / "locked.npz"), "run.npz: there is no such file"),
+        ((tmp_path / "walk.npz", "--robot", robot, "-o", tmp_path / "locked.npz"), "the robot is that of"),
+        ((tmp_path / "walk.npz", "--robot", robot, "-o", robot), "h1.urdf"),
+    ):
+        done = run("lock", *arguments)
+        assert done.returncode == 2
+        assert message in done.stderr
+    assert robot.read_bytes() == (data / H1).read_bytes()
+
+
+def test_the_command_line_frees_a_base_and_takes_folders(data, tmp_path):
+    robot = poise.load(data / G1)
+    skeleton, contacts = robot.skeleton, tmp_path / "still.json"
+    still = poise.Clip(np.arange(30) / 30.0, poise.Pose(skeleton, np.tile(skeleton.rest_q, (30, 1))))
+    (tmp_path / "motions").mkdir()
+    poise.save(still, tmp_path / "motions" / "still.csv")
+    options = ("--robot", data / G1)
+    run("lock", tmp_path / "motions", *options, "-o", tmp_path / "many")
+    assert (tmp_path / "many" / "still.csv").is_file()
+    first = ("lock", tmp_path / "motions" / "still.csv", *options, "-o", tmp_path / "first.csv")
+    assert run(*first, "--save-contacts", contacts).returncode == 0
+    slope = ("--terrain", "slope:5", "--terrain-direction", "along")
+    done = run(
+        "plant", tmp_path / "motions" / "still.csv", *options, *slope, "--contacts", contacts, "-o",
+        tmp_path / "planted.csv",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr

@@ -7,7 +7,7 @@ and an output path in a worker process. The call returns the table row.
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Protocol
 
@@ -110,18 +110,21 @@ def is_glob(path: Path) -> bool:
     return any(character in str(path) for character in _GLOB_CHARACTERS) and not path.exists()
 
 
-def plan_outputs(inputs: Sequence[Path], folder: Path, suffix: str | None) -> list[FilePair]:
+def plan_outputs(
+    inputs: Sequence[Path], folder: Path, suffix: str | None, readable: Collection[str] | None = None
+) -> list[FilePair]:
     """List every input file with its output path.
 
     A folder stands for all readable files in it and below it; their relative paths are preserved. A pattern is `*.bvh`,
-    or `**/*.bvh` to include subfolders. `suffix` is that of the outputs; by default each keeps its own.
+    or `**/*.bvh` to include subfolders. `suffix` is that of the outputs; by default each keeps its own. `readable` are
+    the suffixes that are looked for in folders; by default those that `load` reads.
 
     FileError for a missing file, InputError if two inputs have the same output, or an input would be overwritten.
     """
     file_pairs = [
         FilePair(file, folder / relative_path)
         for input_path in inputs
-        for file, relative_path in _list_input_files(input_path, folder.resolve())
+        for file, relative_path in _list_input_files(input_path, folder.resolve(), readable)
     ]
     first_pairs = {pair.file.resolve(): pair for pair in reversed(file_pairs)}
     unique_pairs = [pair for pair in file_pairs if first_pairs[pair.file.resolve()] is pair]
@@ -137,12 +140,14 @@ def plan_outputs(inputs: Sequence[Path], folder: Path, suffix: str | None) -> li
     return sorted(unique_pairs, key=lambda pair: str(pair.out))
 
 
-def _list_input_files(input_path: Path, output_folder: Path) -> Iterable[tuple[Path, Path]]:
+def _list_input_files(
+    input_path: Path, output_folder: Path, readable: Collection[str] | None
+) -> Iterable[tuple[Path, Path]]:
     """List the files of an input with their relative output paths. Files in the output folder are skipped."""
     if input_path.is_dir():
         if input_path.resolve() == output_folder:
             raise InputError(f"{input_path} is read from and written to: give another folder with -o")
-        readable_suffixes = {suffix for suffix, module in list_formats().items() if hasattr(module, "read")}
+        readable_suffixes = readable or {suffix for suffix, module in list_formats().items() if hasattr(module, "read")}
         files = sorted(
             path for path in input_path.rglob("*") if path.suffix.lower() in readable_suffixes and path.is_file()
         )

@@ -12,7 +12,7 @@ import hashlib
 import io
 import json
 import warnings
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -197,12 +197,14 @@ def run_batch(
     *,
     as_json: bool,
     splits_clips: bool = False,
+    readable: Collection[str] | None = None,
 ) -> int:
     """Run a batch and return the exit code. 0: all succeeded, 1: some failed. Misuse is rejected before any work.
 
     splits_clips  whether each clip has its own output file, for formats of one clip per file
+    readable      suffixes of the files in a folder; by default those that `load` reads
     """
-    file_pairs = plan_outputs(inputs, options.folder, options.suffix)
+    file_pairs = plan_outputs(inputs, options.folder, options.suffix, readable)
     batch_command, table_path = BATCH_COMMANDS[command_name], options.folder / f"poise-{command_name}.csv"
     conflicting_input = next(
         (pair.file for pair in file_pairs if str(pair.out).casefold() == str(table_path).casefold()), None

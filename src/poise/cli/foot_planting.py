@@ -35,11 +35,19 @@ from poise.cli.input_output_files import (
 )
 from poise.cli.terminal import say
 from poise.cli.terrain_options import DirectionOption, TerrainOptions, build_terrain
-from poise.errors import FileError, InputError, PoiseError, UnsupportedError, escape_unprintable, prefix_file_name
+from poise.errors import (
+    FileError,
+    InputError,
+    PoiseError,
+    UnsupportedError,
+    escape_unprintable,
+    prefix_file_name,
+    quote_path,
+)
 from poise.formatting import format_count
 from poise.ground.contact.contact_files import save_contacts
 from poise.ground.contact.contacts import Contacts
-from poise.ground.plant import Planted, load_clip_contacts, lock_feet, plant_feet
+from poise.ground.plant import Planted, free_base, load_clip_contacts, lock_feet, plant_feet
 from poise.ground.terrain.words import FORMS
 from poise.io.files import build_sidecar_path, is_file, write_atomically
 from poise.io.registry import ALL_CLIPS, build_clip_paths, load, save
@@ -75,13 +83,26 @@ class PlantRequest(NamedTuple):
 
     def load(self) -> Rig:
         """Load the rig with its clips. Joint values are a clip of the robot."""
+        has_values = self.file.suffix.lower() in _VALUE_SUFFIXES
+        if has_values and not is_file(self.file):
+            raise FileError(self.file, "there is no such file")
         if self.robot is not None:
-            rig = load(self.robot, include_root=self.include_root)
-            clip = load_motion(self.file, rig)
-            return replace(rig.with_skeleton(clip.skeleton), clips=(clip,))
-        if self.file.suffix.lower() in _VALUE_SUFFIXES:
+            if not has_values and is_file(self.file):
+                raise FileError(self.file, "holds no joint values: leave out --robot")
+            return _load_robot(self.robot, self.file, self.include_root)
+        if has_values:
             raise FileError(self.file, "holds joint values: name their robot, --robot RIG")
         return load(self.file, include_root=self.include_root)
+
+
+def _load_robot(robot: Path, file: Path, include_root: Path | None) -> Rig:
+    """Load a robot with joint values as its clip."""
+    rig = load(robot, include_root=include_root)
+    try:
+        clip = free_base(load_motion(file, rig))
+    except FileError as error:
+        raise FileError(file, f"{error.reason}; the robot is that of {quote_path(robot)}", place=error.place) from error
+    return replace(rig.with_skeleton(clip.skeleton), clips=(clip,))
 
 
 class OutputPaths(NamedTuple):
@@ -208,7 +229,10 @@ def run_one_clip(
     With `strict` the exit code is 1 if a measure exceeds its bound.
     """
     outputs.check(request.file)
-    check_overwrites_no_input({"--out": outputs.out, "--report": outputs.report}, {"--contacts": request.contact_file})
+    check_overwrites_no_input(
+        {"--out": outputs.out, "--report": outputs.report},
+        {"--contacts": request.contact_file, "--robot": request.robot},
+    )
     with show_progress_bar("reading", _PROGRESS_STAGES) as advance:
         outcome = plant_file(request, outputs, plant_function, command=command, advance=advance)
     planted = outcome.planted
@@ -378,7 +402,7 @@ def plant_all_clips(
         list_clip_outputs(outputs, rig.clips),
         list_contact_files(request.contact_file, rig.clips, "--contacts"),
     )
-    _check_clip_outputs(clip_outputs, contact_files)
+    _check_clip_outputs(clip_outputs, contact_files, request.robot)
     results: list[PlantedClip] = []
     used_names = {clip.name for clip in rig.clips}
     for clip, clip_paths, contact_file in zip(rig.clips, clip_outputs, contact_files, strict=True):
@@ -407,7 +431,9 @@ def plant_all_clips(
     return rig, results
 
 
-def _check_clip_outputs(clip_outputs: list[OutputPaths], contact_files: Sequence[Path | None]) -> None:
+def _check_clip_outputs(
+    clip_outputs: list[OutputPaths], contact_files: Sequence[Path | None], robot: Path | None
+) -> None:
     """Check output conflicts and contact files before any work."""
     for path in filter(None, (path for outputs in clip_outputs for path in outputs)):
         check_writable(path)
@@ -421,6 +447,8 @@ def _check_clip_outputs(clip_outputs: list[OutputPaths], contact_files: Sequence
     )
     # --save-contacts may overwrite the file of --contacts
     written_paths = [path for outputs in clip_outputs for path in (outputs.out, outputs.report)]
+    for output in written_paths:
+        check_overwrites_no_input({"--out or --report": output}, {"--robot": robot})
     for path in contact_files:
         if path is not None and not is_file(path):
             raise FileError(
@@ -640,6 +668,7 @@ class PlantJob:
         """Process one file of a batch and return its table row."""
         request = PlantRequest(file, self.clip, self.legs, None, self.include_root, self.robot)
         outputs = OutputPaths(out, None, None, None)
+        check_overwrites_no_input({"-o": out}, {"--robot": self.robot})
         if self.clip == ALL_CLIPS:
             _, planted_clips = plant_all_clips(
                 request, outputs, self.plant_clip, command=self.command, advance=ignore_progress
@@ -681,7 +710,15 @@ def _run_command(
         cluster=batch_arguments.cluster,
     )
     raise typer.Exit(
-        run_batch(job.command, clips, batch_options, job, as_json=as_json, splits_clips=job.clip == ALL_CLIPS)
+        run_batch(
+            job.command,
+            clips,
+            batch_options,
+            job,
+            as_json=as_json,
+            splits_clips=job.clip == ALL_CLIPS,
+            readable=None if job.robot is None else _VALUE_SUFFIXES,
+        )
     )
 
 

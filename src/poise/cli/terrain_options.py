@@ -10,7 +10,7 @@ import typer
 
 from poise.errors import InputError
 from poise.ground.figure.figure import figure_of
-from poise.ground.plant import even
+from poise.ground.plant import even, free_base
 from poise.ground.terrain.terrain import Terrain
 from poise.ground.terrain.words import is_shape, terrain_of, turned_by
 from poise.ground.way import way_of
@@ -67,6 +67,7 @@ def build_terrain(
     """
     if options.direction is None:
         return build_cached_terrain(options)
+    clip = free_base(clip)
     character = figure_of(even(clip)[0], rig=rig, legs=legs, **character_options)
     return build_cached_terrain(
         options,

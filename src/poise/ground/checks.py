@@ -13,7 +13,6 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, Motion
-from poise.ground.legs.legs import Turned
 from poise.ground.terrain.heightmap import HeightMap
 from poise.ground.terrain.mesh import Mesh
 from poise.ground.terrain.terrain import Terrain
@@ -44,18 +43,18 @@ def check_under(plants: Plants, footing: Footing) -> None:
     )
 
 
-def check_reach(motion: Motion, contacts: Contacts, turned: Turned) -> None:
+def check_reach(motion: Motion, contacts: Contacts, missing: Floats) -> None:
     """Raise InputError for a standing foot out of reach.
 
-    Its place is farther away than half its leg, or infinitely far.
+    Its place is farther away than half its leg, or infinitely far: `missing` (F, L) [m].
     """
     bones = np.linalg.norm(np.diff(motion.places[:, :, : ANKLE + 1], axis=2), axis=-1).sum(axis=2)
-    far: Bools = contacts.any & ~(turned.missing <= _FARTHEST * bones)
+    far: Bools = contacts.any & ~(missing <= _FARTHEST * bones)
     if not far.any():
         return
     frame, leg = np.argwhere(far)[0]
     raise InputError(
-        f"at {motion.times[frame]:.3f} s the {contacts.legs[leg]} foot would stand {turned.missing[frame, leg]:.3g} m "
+        f"at {motion.times[frame]:.3f} s the {contacts.legs[leg]} foot would stand {missing[frame, leg]:.3g} m "
         f"beyond the end of its leg, which is {bones[frame, leg]:.2g} m long: this ground is too steep or too rough "
         "for the clip and its contacts"
     )

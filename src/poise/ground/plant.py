@@ -19,7 +19,7 @@ from poise.calls.progress import Advance, ignore_progress, report_progress
 from poise.errors import FileError, InputError, UnsupportedError
 from poise.ground.bearing.limbs import with_arms
 from poise.ground.bearing.parts import Bearing, leaning
-from poise.ground.checks import check_soles, check_terrain
+from poise.ground.checks import check_reach, check_soles, check_terrain, check_under
 from poise.ground.contact.contact_files import load_contacts
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.planted_clips import find_planted_clip
@@ -35,7 +35,14 @@ from poise.ground.legs.legs import Turned
 from poise.ground.legs.write_back import leaning_poses, moved_poses, write_poses, written_exactly
 from poise.ground.notes import notes_of
 from poise.ground.report.report import Report, report_of
-from poise.ground.robot.planting import RobotFeet, RobotSource, check_rigid, measure_robot_feet, plant_robot
+from poise.ground.robot.planting import (
+    PlantedRobot,
+    RobotFeet,
+    RobotSource,
+    check_rigid,
+    measure_robot_feet,
+    plant_robot,
+)
 from poise.ground.robot.stance_notes import describe_stances
 from poise.ground.stages import Allowed, ClipAnalysis, InPlace, in_clip, stand
 from poise.ground.strides.fit import PlantedSteps, WithStrides, fits, judge_steps, keep_strides
@@ -213,7 +220,7 @@ def plant_feet(
         For ground that is under none of the places where feet stand, or farther from a foot than half its leg.
     UnsupportedError
         For a figure that walks in place, with in_place="refuse", or with stride="fit" and in_place="keep"; for a robot
-        with stretch, or with stride="fit".
+        with steepest, farthest or stretch, or with stride="fit".
 
     Notes
     -----
@@ -223,10 +230,12 @@ def plant_feet(
     In the air feet go smoothly from stance to stance, over what is in their way. See docs/feet.md.
 
     Of a robot, whose legs turn on hinges, the whole body is solved over all frames, within limits and speeds. Notes
-    name stances that are not held. Its hands and knees are not planted.
+    name stances that are not held. Its knees bend either way, up to the limits of its file. Its hands and knees are not
+    planted.
 
     A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first, at 30 or more. One that
-    stands on this ground already, feet still and on it, comes back as it is, so that planting twice is planting once.
+    stands on this ground already, feet still and on it, comes back as it is, so that planting a figure twice is
+    planting it once; a robot, too, whose contacts are given.
     """
     clip, note = even(clip)
     feet_only = check_bool(feet_only, "feet_only")
@@ -247,11 +256,12 @@ def plant_feet(
                 )
             advance(1, "fitting strides")
             return _plant_with_strides(clip, analysis, terrain, options, feet_only=feet_only, notes=note)
-        left = _keep_if_planted(clip, analysis, terrain, soles, options, feet_only=feet_only, notes=note)
+        known = (*note, *(robot.notes if robot else ()))
+        left = _keep_if_planted(clip, analysis, terrain, soles, options, feet_only=feet_only, notes=known)
         if left is not None:
             return left
         if robot:
-            return _plant_robot(clip, analysis, robot, terrain, notes=note, advance=advance)
+            return _plant_robot(clip, analysis, robot, terrain, notes=known, advance=advance)
         analysis = analysis if feet_only else with_bearing(clip, analysis)
         return plant_analysed(clip, analysis, terrain, options, notes=note, advance=advance)
 
@@ -295,21 +305,22 @@ def lock_feet(
     with report_progress(progress, "locking", _STAGES) as advance:
         advance(0, "finding contacts")
         analysis = analyse_clip(clip, figure, found_contacts, soles, _one_of(in_place, "in_place", InPlace))
-        left = _keep_if_planted(clip, analysis, None, soles, options, feet_only=feet_only, notes=note)
+        known = (*note, *(robot.notes if robot else ()))
+        left = _keep_if_planted(clip, analysis, None, soles, options, feet_only=feet_only, notes=known)
         if left is not None:
             return left
         analysis = analysis if feet_only else with_bearing(clip, analysis, near=0.0)  # nothing is to be in the ground
         floor = floor_of(clip, analysis, near=0.0)
         options, ground = options._replace(floor=floor), Terrain.flat(floor, up=figure.up)
         if robot:
-            return _plant_robot(clip, analysis, robot, ground, on_own_floor=True, notes=note, advance=advance)
+            return _plant_robot(clip, analysis, robot, ground, on_own_floor=True, notes=known, advance=advance)
         return plant_analysed(clip, analysis, ground, options, notes=note, advance=advance)
 
 
 def free_base(clip: Clip) -> Clip:
     """Return the clip of a robot on a free base. Other clips are returned as they are."""
     skeleton = clip.skeleton
-    if Kind.HINGE not in skeleton.kinds or find_free_root(skeleton) is not None:
+    if not {Kind.HINGE, Kind.SLIDE}.intersection(skeleton.kinds) or find_free_root(skeleton) is not None:
         return clip
     return Clip(np.array(clip.times), clip.poses.on(skeleton.with_free_root()), clip.name)
 
@@ -323,6 +334,8 @@ def _measure_robot(
     check_rigid(clip)
     if options.stretch:
         raise UnsupportedError("legs of a robot are rigid: they have no stretch")
+    if options != Allowed():
+        raise UnsupportedError("feet of a robot stand as the ground does: leave out steepest and farthest")
     check_soles(soles, figure)
     feet = measure_robot_feet(figure, rig)
     return feet if soles is None else feet.with_points(soles)
@@ -347,7 +360,7 @@ def load_clip_contacts(
 
     The file may also have other legs of the figure. Returns None for a sidecar without contacts of the clip.
     """
-    leg_names, times = tuple(leg.name for leg in figure_of(clip, rig=rig).legs), even(clip)[0].times
+    leg_names, times = tuple(leg.name for leg in figure_of(free_base(clip), rig=rig).legs), even(clip)[0].times
     contacts = load_contacts(path, clip.name, leg_names, times)
     if contacts is None or legs is None:
         return contacts
@@ -468,8 +481,8 @@ def _plant_robot(
     advance: Advance,
 ) -> Planted:
     """Plant the clip of a robot. It is solved over all frames."""
-    motion, repeats = analysis.motion, analysis.repeats
-    footing, figure = Footing(terrain, motion.figure), motion.figure
+    motion, repeats, figure = analysis.motion, analysis.repeats, analysis.motion.figure
+    footing, lone = Footing(terrain, figure), lone_frames(motion)
     held = join_rolls(analysis.contacts).every(analysis.finer)
     advance(1, "placing feet")
     floor = floor_level(analysis.fine, analysis.soles, analysis.contacts)
@@ -477,27 +490,42 @@ def _plant_robot(
     if on_own_floor:
         above = find_raised_stances(motion, analysis.soles, held, floor, least=_ROBOT_STEP)
     source = RobotSource(motion, held, clip.poses.q[repeats.rows], analysis.offsets, floor, above)
-    q, tilts = plant_robot(source, robot, footing)
+    planted = _solve_robot(source, robot, footing, lone)
     advance(1, "writing poses")
-    offsets, kept = analysis.offsets[repeats.middle], np.zeros(in_clip(analysis).heel.shape, dtype=np.bool_)
-    poses = carried = Pose(clip.skeleton, q[repeats.middle])
+    offsets, rows, contacts = analysis.offsets[repeats.middle], repeats.middle, in_clip(analysis)
+    kept = np.broadcast_to(lone[rows, None], contacts.heel.shape).copy()
+    poses = carried = Pose(clip.skeleton, planted.q[rows])
     still = np.zeros_like(offsets)
     if analysis.velocity is not None and analysis.mode == "keep":
         still, poses = offsets, moved_poses(carried, figure, -offsets)
     travelled = clip
     if analysis.velocity is not None and analysis.mode == "travel":
         travelled = Clip(clip.times, moved_poses(clip.poses, figure, offsets), clip.name)
-    contacts = in_clip(analysis)
-    moved, rows = motion_of(Clip(clip.times, carried), figure), repeats.middle
-    plants = plants_as_they_are(moved, robot.points, contacts, footing)
-    faults = describe_stances(moved, contacts, robot, footing, above[rows], tilts[rows], carried.q)
+    moved = motion_of(Clip(clip.times, carried), figure)
+    standing = dataclasses.replace(contacts, heel=contacts.heel & ~kept, ball=contacts.ball & ~kept)
+    check_reach(moved, standing, planted.missing[rows])
+    plants = plants_as_they_are(moved, robot.points, standing, footing)
+    faults = describe_stances(moved, standing, robot, footing, above[rows], planted.tilts[rows], carried.q)
     return Planted(
         np.array(clip.times), poses, clip.name,
         source=clip, travelled=travelled, contacts=contacts, soles=robot.points, figure=figure,
         terrain=_in_clip(terrain, figure), plants=plants, velocity=analysis.velocity,
         passed=still if analysis.mode == "keep" else None, kept=kept,
-        notes=(*notes, *robot.notes, *faults),
+        notes=(*notes, *faults),
     )  # fmt: skip
+
+
+def _solve_robot(source: RobotSource, robot: RobotFeet, footing: Footing, lone: Bools) -> PlantedRobot:
+    """Plant a robot. Lone frames (F,) keep their pose."""
+    check_under(plants_as_they_are(source.motion, robot.points, source.contacts, footing), footing)
+    if not lone.any():
+        return plant_robot(source, robot, footing)
+    figure, on = source.motion.figure, source.contacts.any
+    q = moved_poses(Pose(figure.skeleton, source.q), figure, source.offsets).q.copy()
+    tilts, missing = np.zeros(on.shape, dtype=np.bool_), np.zeros(on.shape)
+    if not lone.all():
+        q[~lone], tilts[~lone], missing[~lone] = plant_robot(source.take(~lone), robot, footing)
+    return PlantedRobot(q, tilts, missing)
 
 
 def _in_clip(terrain: Terrain, figure: Figure) -> Terrain:

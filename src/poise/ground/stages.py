@@ -102,7 +102,7 @@ def stand(analysis: ClipAnalysis, footing: Footing, options: Allowed) -> OnFeet:
     still = lone_frames(analysis.motion)
     turned = settle_legs(body, analysis.soles, down.held, down.feet, still, footing, options.stretch, analysis.repeats)
     kept = analysis.repeats.take_middle
-    check_reach(kept(body), kept(down.held), kept(turned))
+    check_reach(kept(body), kept(down.held), kept(turned).missing)
     if analysis.bearing:
         assert down.lean is not None
         lean, turned = on_knees(

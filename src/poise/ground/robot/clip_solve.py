@@ -53,7 +53,7 @@ _AT_LIMIT = 1e-9
 
 
 class CapsulePairs(NamedTuple):
-    """CapsulePairs of capsules to keep apart.
+    """Pairs of capsules to keep apart.
 
     nodes    (p, 2)
     ends     (p, 4, 3) in the nodes' frames
@@ -91,7 +91,7 @@ def join_tasks(tasks: Sequence[LinkTask]) -> Tasks:
 
 
 class JointMotion(NamedTuple):
-    """JointMotion of a robot.
+    """Base and joints of a robot in all frames.
 
     places  (F, 3) of the base
     turns   (F, 3, 3) of the base

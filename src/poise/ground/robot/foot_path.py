@@ -26,14 +26,16 @@ MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
 # keep from edges
 _PLACES_TRIED, _MAX_UNEVEN, _EDGE = 20, 0.03, 0.05
 _MAX_PITCH_RAD = np.radians(70.0)
+# [s] of a single frame, which has no step of its own
+_SINGLE_STEP_S = 1.0 / 30.0
 
 
 class RobotSole(NamedTuple):
     """The sole of a robot's foot, from the ankle.
 
-    Lengths are along the foot's axes.
+    Lengths are along the foot's axes, in the unit of its path.
 
-    heel, ball  how far it reaches behind and ahead [file units]; the heel's is negative
+    heel, ball  how far it reaches behind and ahead; the heel's is negative
     height      of the ankle over it
     half_width  of it
     """
@@ -169,7 +171,7 @@ def _find_even_place(place: Floats, heading: Floats, sole: RobotSole, sample: Gr
 
 def _fade_from(flat: Bools, step_s: float) -> Floats:
     """Compute factors (F,) from 0 at flat frames to 1."""
-    return smoothstep(np.minimum(count_frames_to(flat) * step_s / _PITCH_RAMP_S, 1.0))
+    return smoothstep(np.minimum(count_frames_to(flat) * (step_s or _SINGLE_STEP_S) / _PITCH_RAMP_S, 1.0))
 
 
 def fill_between(values: Floats, known: Bools) -> Floats:
@@ -197,7 +199,7 @@ def _lift(places: Floats, turns: Floats, on: Bools, sole: RobotSole, sample: Gro
         heights, _ = sample(corners[:, :2])
         depth = np.maximum(depth, heights - corners[:, 2])
     depth = np.where(on, 0.0, depth)
-    return np.where(on, 0.0, np.maximum(depth, average_hann(depth, round(_LIFT_HALF_WINDOW_S / step_s))))
+    return np.where(on, 0.0, np.maximum(depth, average_hann(depth, _count_frames(_LIFT_HALF_WINDOW_S, step_s))))
 
 
 def shift_body(paths: list[FootPath], step_s: float, half_window_s: float) -> Floats:
@@ -206,7 +208,7 @@ def shift_body(paths: list[FootPath], step_s: float, half_window_s: float) -> Fl
     It is the mean of theirs, smoothed.
     """
     shift = np.mean([path.shift for path in paths], axis=0)
-    return average_hann(shift, round(half_window_s / step_s))
+    return average_hann(shift, _count_frames(half_window_s, step_s))
 
 
 def sink_body(hips: Floats, ankles: Floats, leg_length: float, step_s: float) -> Floats:
@@ -218,7 +220,12 @@ def sink_body(hips: Floats, ankles: Floats, leg_length: float, step_s: float) ->
     level = (ways[:, :2] ** 2).sum(axis=1)
     highest = np.sqrt(np.maximum((MAX_STRETCH * leg_length) ** 2 - level, 0.0))
     depth = np.maximum(ways[:, 2] - highest, 0.0)
-    return compute_upper_envelope(depth, round(_SINK_HALF_WINDOW_S / step_s))
+    return compute_upper_envelope(depth, _count_frames(_SINK_HALF_WINDOW_S, step_s))
+
+
+def _count_frames(seconds: float, step_s: float) -> int:
+    """Convert a duration to a number of frames."""
+    return round(seconds / (step_s or _SINGLE_STEP_S))
 
 
 def ramp_stance(stands: Bools, half_width: int) -> Floats:

@@ -16,7 +16,7 @@ from poise.ground.contact.contacts import Contacts, find_runs
 from poise.ground.contact.soles import Soles, find_facing
 from poise.ground.figure.figure import Figure, figure_of
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, Motion, rest_motion
+from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, Motion, rest_motion, rows_of
 from poise.ground.legs.clear import clear_ground
 from poise.ground.legs.swing import between_of, interpolate_swings
 from poise.ground.robot.clip_solve import NO_PAIRS, JointMotion, LinkTask, join_tasks, solve_motion
@@ -29,7 +29,7 @@ from poise.ground.robot.foot_path import (
     ramp_stance,
     sink_body,
 )
-from poise.ground.robot.sole import find_robot_sole
+from poise.ground.robot.sole import NO_SHAPES_NOTE, find_robot_sole
 from poise.ground.robot.tree import RobotTree, build_tree, read_configurations, write_configurations
 from poise.io.collision_shapes import read_collision_shapes
 from poise.kernels.clip_least_squares import PLACE, ROTATION
@@ -91,7 +91,7 @@ def measure_robot_feet(figure: Figure, rig: Rig | None) -> RobotFeet:
     rest = rest_motion(figure)
     thighs, shins = _measure_legs(rest)
     rows = np.array([skeleton.index(leg.foot) for leg in figure.legs])
-    whole = rest if len(figure.legs) > 1 else rest_motion(figure_of(Pose(skeleton, skeleton.rest_q), rig=rig))
+    whole = rest if len(figure.legs) > 1 else _stand_on_all_legs(figure, rig)
     ahead, ups = find_facing(whole, np.zeros(1, dtype=np.int64))[0], -normalise(_list_shins(rest)[0])
     found = [
         find_robot_sole(skeleton, int(row), axes, shapes, figure.metre * length)
@@ -103,9 +103,17 @@ def measure_robot_feet(figure: Figure, rig: Rig | None) -> RobotFeet:
         rotations.rotate(axes, np.array([[along, -sole.height, 0.0] for along, sole in zip(reach, soles, strict=True)]))
         for reach in ([sole.heel for sole in soles], [sole.ball for sole in soles])
     )
-    note = "no collision shapes show the soles of the robot: they are taken from the length of its legs"
-    notes = () if all(one.is_shown for one in found) else (note,)
+    notes = () if all(one.is_shown for one in found) else (NO_SHAPES_NOTE,)
     return RobotFeet(build_tree(skeleton), rows, axes, soles, Soles(heel, ball, ball), notes)
+
+
+def _stand_on_all_legs(figure: Figure, rig: Rig | None) -> Motion:
+    """Return the rest pose with all legs of the robot. With those of the figure where the others are not sure."""
+    try:
+        pose = Pose(figure.skeleton, figure.skeleton.rest_q)
+        return rest_motion(figure_of(pose, rig=rig, up=figure.up, metre=figure.metre))
+    except UnsupportedError:
+        return rest_motion(figure)
 
 
 def _turn_feet(rest: Motion, ahead: Floats, ups: Floats) -> Floats:
@@ -134,7 +142,7 @@ class RobotSource(NamedTuple):
 
     motion    its legs, carried over the ground
     contacts  when they stand, in the same frames
-    poses     (F, nq) configurations
+    q         (F, nq) configurations
     offsets   (F, 3) [m] by which the motion was carried
     floor     height of its own floor [m]
     above     (F, L) [m] how high above the ground feet stand, as on a step
@@ -147,9 +155,27 @@ class RobotSource(NamedTuple):
     floor: float
     above: Floats
 
+    def take(self, frames: Bools) -> RobotSource:
+        """Take some frames (F,)."""
+        motion, contacts = rows_of(self.motion, frames), rows_of(self.contacts, frames)
+        return RobotSource(motion, contacts, self.q[frames], self.offsets[frames], self.floor, self.above[frames])
 
-def plant_robot(source: RobotSource, feet: RobotFeet, footing: Footing) -> tuple[Floats, Bools]:
-    """Plant the feet of a robot. Return configurations (F, nq), and where (F, L) feet stand on an edge.
+
+class PlantedRobot(NamedTuple):
+    """Configurations of a robot with planted feet.
+
+    q        (F, nq) configurations
+    tilts    (F, L) where feet stand on an edge
+    missing  (F, L) [m] from ankles to where they are to be
+    """
+
+    q: Floats
+    tilts: Bools
+    missing: Floats
+
+
+def plant_robot(source: RobotSource, feet: RobotFeet, footing: Footing) -> PlantedRobot:
+    """Plant the feet of a robot.
 
     Feet that cannot be turned flat, as their ankles are at a limit or have too few hinges, stand on an edge as in the
     source.
@@ -160,8 +186,9 @@ def plant_robot(source: RobotSource, feet: RobotFeet, footing: Footing) -> tuple
     turns = rotations.as_matrix(rotations.multiply(motion.turns[:, :, FOOT], feet.axes))
     tilts: Bools = source.contacts.any & ~find_full_legs(figure)
     sides, solved, q = np.where(tilts[..., None], turns[..., 2], 0.0), near, source.q
+    paths = list[FootPath]()
     leg_length = figure.metre * float(np.sum(_measure_legs(motion), axis=0).mean())
-    for _ in range(_TRIES):
+    for tries_left in reversed(range(_TRIES)):
         paths = [_find_path(source, feet, leg, turns[:, leg], sides[:, leg], footing) for leg in range(len(feet.rows))]
         paths = _swing(source, feet, paths, footing)
         shift = _to_file(figure, _shift_base(source, paths, footing))
@@ -174,12 +201,19 @@ def plant_robot(source: RobotSource, feet: RobotFeet, footing: Footing) -> tuple
         off = source.contacts.any & (
             _measure_angles(turned, np.stack([path.turns for path in paths], axis=1)) > _MISSED_RAD
         )
-        if not off.any():
-            break
         missed = _fill_stances(off & ~tilts, source.contacts.any)
+        if not tries_left or not missed.any():
+            break
         sides = np.where(tilts[..., None], turned[..., 2], np.where(missed[..., None], turns[..., 2], 0.0))
         tilts = tilts | missed
-    return q, tilts
+    return PlantedRobot(q, tilts, _measure_missing(q, feet, figure, paths))
+
+
+def _measure_missing(q: Floats, feet: RobotFeet, figure: Figure, paths: list[FootPath]) -> Floats:
+    """Measure how far (F, L) ankles are from their paths [m]."""
+    places = Pose(feet.tree.skeleton, q).world.positions[:, feet.rows]
+    ankles = rotations.rotate(figure.turn, places / figure.metre)
+    return np.linalg.norm(ankles - np.stack([path.places for path in paths], axis=1), axis=-1)
 
 
 def _turn_feet_of(feet: RobotFeet, figure: Figure, q: Floats) -> Floats:

@@ -23,6 +23,9 @@ _LEVEL_RAD, _MAX_SLOPE_RAD = np.radians(1.0), np.radians(60.0)
 _ALONG, _ACROSS = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 
+NO_SHAPES_NOTE = "no collision shapes show the soles of the robot: they are taken from the length of its legs"
+
+
 class FoundSole(NamedTuple):
     """The sole of a foot.
 

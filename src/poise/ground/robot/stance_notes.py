@@ -34,14 +34,15 @@ def describe_stances(
     for leg, start, stop in zip(*find_runs(contacts.any), strict=True):
         run = slice(int(start), int(stop) + 1)
         speed, off = (scale * value for value in _measure_stance(motion, contacts, feet, footing, int(leg), run, above))
-        faults = []
+        path = [motion.figure.skeleton.names[row] for row in feet.tree.skeleton.list_path(int(feet.rows[leg]))]
+        of_leg, faults = {name: is_at for name, is_at in at_limits.items() if name in path}, []
         if speed > _HELD_SPEED:
             faults.append(f"slides by up to {100.0 * speed:.2g} cm/s")
         if off > _HELD_HEIGHT:
             faults.append(f"is up to {1000.0 * off:.2g} mm off the ground")
         if faults:
             when = f"from {motion.times[run.start]:.2f} to {motion.times[run.stop - 1]:.2f} s"
-            notes.append(f"the {contacts.legs[leg]} foot {' and '.join(faults)} {when}{_name_limits(at_limits, run)}")
+            notes.append(f"the {contacts.legs[leg]} foot {' and '.join(faults)} {when}{_name_limits(of_leg, run)}")
     return (*notes, *_describe_edges(motion, contacts, tilts))
 
 
