@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import poise
 from poise import InputError, Kind, UnsupportedError
+from poise.ground.plant import free_base
 from poise.maths import rotations
 from poise.model.limits import Range
 from tests.command_line import run
@@ -116,6 +119,14 @@ def test_locked_once_is_locked_twice(walking, locked):
     assert "it stands on this ground already, and is left as it is" in again.notes
 
 
+def test_a_clip_left_as_it_is_keeps_the_note_on_soles(locked, data, tmp_path):
+    bare = tmp_path / "bare.urdf"
+    bare.write_text(re.sub("<collision.*?</collision>", "", (data / G1).read_text(), flags=re.DOTALL))
+    again = poise.lock_feet(locked, rig=poise.load(bare), soles=locked.soles)
+    assert again.notes[0].startswith("no collision shapes show the soles")
+    assert again.notes[1:] == ("it stands on this ground already, and is left as it is",)
+
+
 def test_feet_that_cannot_be_flat_stand_on_an_edge(data):
     robot, clip = slide(data, JACKS, G1)
     locked = poise.lock_feet(clip, rig=robot)
@@ -200,6 +211,12 @@ def test_a_robot_on_a_fixed_base_gets_a_free_one(data):
     still = poise.Clip(np.arange(30) / 30.0, poise.Pose(skeleton, np.tile(skeleton.rest_q, (30, 1))))
     locked = poise.lock_feet(still, rig=robot)
     assert locked.skeleton.nq == skeleton.nq + 7
+
+
+def test_slides_on_a_fixed_base_get_a_free_one():
+    skeleton = poise.Skeleton.build(["base", "lift"], [-1, 0], [Kind.FIXED, Kind.SLIDE], axes=[(0.0, 0.0, 1.0)] * 2)
+    still = poise.Clip(np.arange(2) / 30.0, poise.Pose(skeleton, np.tile(skeleton.rest_q, (2, 1))))
+    assert free_base(still).skeleton.nq == skeleton.nq + 7
 
 
 def test_one_leg_moves_alone(walking, locked):

@@ -235,7 +235,7 @@ def plant_feet(
 
     A clip whose frames lie unevenly in time, or below 24 a second, is sampled evenly first, at 30 or more. One that
     stands on this ground already, feet still and on it, comes back as it is, so that planting a figure twice is
-    planting it once; a robot, too, whose contacts are given.
+    planting it once. Contacts of a robot may be found anew then.
     """
     clip, note = even(clip)
     feet_only = check_bool(feet_only, "feet_only")
