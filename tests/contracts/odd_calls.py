@@ -475,6 +475,8 @@ LEFT_OUT = {
     "Thresholds.loosen": "the library calls it, with the speed of a clip",
     "Soles.points": _MADE_BY_THE_LIBRARY,
     "Soles.face_down": _MADE_BY_THE_LIBRARY,
+    "Soles.ends": _MADE_BY_THE_LIBRARY,
+    "Soles.tips": _MADE_BY_THE_LIBRARY,
     "Prepared": _MADE_BY_THE_LIBRARY,
     "Prepared.solve_row_fast": _MADE_BY_THE_LIBRARY,
     "Result": _MADE_BY_THE_LIBRARY,
