@@ -204,7 +204,7 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
     feet = {f"{side}Foot": _turn_foot(body.segments[f"{side}Foot"], sole.axes) for side, sole in found.items()}
     body = body._replace(segments={**body.segments, **feet})
     if not all(sole.is_shown for sole in found.values()):
-        notes.append("no collision shapes show the soles of the robot: they are taken from the length of its legs")
+        notes.append(NO_SHAPES_NOTE)
     pairs, parts = find_pairs(body, tree, shapes) if clear else (NO_PAIRS, ())
     if clear and not shapes.shapes:
         notes.append(
