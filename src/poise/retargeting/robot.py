@@ -20,7 +20,7 @@ from poise.ground.robot.foot_path import (
     shift_body,
     sink_body,
 )
-from poise.ground.robot.sole import FoundSole, find_robot_sole
+from poise.ground.robot.sole import NO_SHAPES_NOTE, FoundSole, find_robot_sole
 from poise.ground.robot.tree import RobotTree, build_tree, write_configurations
 from poise.ground.terrain.terrain import Terrain
 from poise.io.collision_shapes import CollisionShapes, read_collision_shapes
