@@ -362,7 +362,7 @@ def test_what_is_not_a_number_ends_and_stays_in_its_lane(bad):
     targets, start, seeds = tree.targets_at(aims), random_u(rng, tree, 1, 0.5), rng.random((2, len(tree.dofs)))
     good = solve(tree, targets, start, settings(20, 2, 3), seeds=seeds)
     targets[3] = bad
-    with np.errstate(over="ignore", invalid="ignore"):  # without AVX-512 eight lanes are plain Python, whose NumPy warns
+    with np.errstate(over="ignore", invalid="ignore"):  # eight lanes without AVX-512 are plain Python, which warns
         u, errors, counts, _ = solve(tree, targets, start, settings(20, 2, 3), seeds=seeds)
     others = np.arange(10) != 3
     for got, want in zip((u, errors, counts), good, strict=False):
