@@ -29,7 +29,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Match": ("onto", "match", "save_match", "dry_run"),
     "Motion": ("hands", "first"),
     "Character": ("fps", "scale", "up", "rest", "units_per_metre"),
-    "Input": ("include_root", "package_path"),
+    "Input": ("include_root", "package_path", "robot"),
     "Output": ("out", "plot", "report", "save_contacts", "html", "as_json"),
     "Batch": ("suffix", "overwrite", "processes", "cluster"),
     "Server": ("host", "port", "no_browser", "list_scenes"),
