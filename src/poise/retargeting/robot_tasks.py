@@ -8,7 +8,7 @@ import numpy as np
 
 from poise.ground.robot.clip_solve import LinkTask, join_tasks
 from poise.ground.robot.foot_path import FootPath, RobotSole
-from poise.ground.robot.tree import RobotTree
+from poise.ground.robot.tree import RobotTree, has_full_freedom
 from poise.kernels.clip_least_squares import DIRECTION, PLACE, ROTATION, Tasks
 from poise.maths import rotations
 from poise.maths.arrays import Floats
@@ -16,7 +16,6 @@ from poise.maths.vectors import normalise
 from poise.model.anatomy.rest_geometry import compute_rest_rotations
 from poise.model.clip import Clip
 from poise.model.roles.bone_names import SIDES
-from poise.model.skeleton import Kind
 from poise.retargeting.body import NEXT_PARTS, Body, Segment
 from poise.retargeting.match import Match
 from poise.retargeting.robot_body import turn_to_body
@@ -31,7 +30,6 @@ _HAND_WEIGHT, _HEAD_WEIGHT, _SWING_FOOT_WEIGHT, _STANDING_FOOT_WEIGHT = 0.15, 0.
 _HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 30.0, 600.0
 # of hips that stay as at rest
 _HELD_HIPS_WEIGHT = 30.0
-_FULL_FREEDOM = 6
 _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
 _UP = np.array([0.0, 0.0, 1.0])  # of a trunk joint's segment
 
@@ -208,8 +206,7 @@ class TaskBuilder:
         path = skeleton.list_path(rows[f"{side}Foot"])
         hips = self.target.spine.rows[0]
         below = path[path.index(hips) + 1 :] if hips in path else path
-        counts = {Kind.HINGE: 1, Kind.SLIDE: 1, Kind.BALL: 3}
-        return sum(counts.get(Kind(int(skeleton.kinds[row])), 0) for row in below) >= _FULL_FREEDOM
+        return has_full_freedom(skeleton, below)
 
     def _turn_into_node(self, row: int, vector: Floats) -> Floats:
         """Turn a vector (3,) at rest into the node of a row."""

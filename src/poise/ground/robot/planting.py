@@ -30,7 +30,7 @@ from poise.ground.robot.foot_path import (
     sink_body,
 )
 from poise.ground.robot.sole import NO_SHAPES_NOTE, find_robot_sole
-from poise.ground.robot.tree import RobotTree, build_tree, read_configurations, write_configurations
+from poise.ground.robot.tree import RobotTree, build_tree, has_full_freedom, read_configurations, write_configurations
 from poise.io.collision_shapes import read_collision_shapes
 from poise.kernels.clip_least_squares import PLACE, ROTATION
 from poise.maths import rotations
@@ -40,16 +40,14 @@ from poise.maths.vectors import make_vertical, normalise
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
-from poise.model.skeleton import Kind
 
 # weights of heels and balls that stand and that swing, in the lengths of `clip_solve`; of rotations of feet [1/rad] in
 # stance, in the air and where a foot stands on an edge; and of place and rotation of the base
 _STANDING_WEIGHT, _SWING_WEIGHT = 3000.0, 100.0
 _STANDING_TURN_WEIGHT, _SWING_TURN_WEIGHT, _TILTED_TURN_WEIGHT = 100.0, 3.0, 0.5
 _BASE_PLACE_WEIGHT, _BASE_TURN_WEIGHT = 30.0, 10.0
-# a foot that is turned off its path by more cannot be turned so; how often feet are let go; hinges that turn a foot in
-# any way
-_MISSED_RAD, _TRIES, _FULL_FREEDOM = np.radians(0.5), 3, 6
+# a foot that is turned off its path by more cannot be turned so; how often feet are let go
+_MISSED_RAD, _TRIES = np.radians(0.5), 3
 # [s] half the window over which the height of the ground is averaged for the base, and how long beside a stance a
 # corner is held as firmly as in it
 _RISE_HALF_WINDOW_S, _STANCE_RAMP_S = 0.15, 0.05
@@ -237,12 +235,10 @@ def _fill_stances(found: Bools, on: Bools) -> Bools:
 
 def find_full_legs(figure: Figure) -> Bools:
     """Find the legs (L,) with six hinges or more."""
-    skeleton, counts = figure.skeleton, {Kind.HINGE: 1, Kind.SLIDE: 1, Kind.BALL: 3}
+    skeleton = figure.skeleton
     above = len(skeleton.list_path(skeleton.index(figure.trunk)))
     paths = [skeleton.list_path(skeleton.index(leg.foot))[above:] for leg in figure.legs]
-    return np.array(
-        [sum(counts.get(Kind(int(skeleton.kinds[row])), 0) for row in path) >= _FULL_FREEDOM for path in paths]
-    )
+    return np.array([has_full_freedom(skeleton, path) for path in paths])
 
 
 def _find_path(

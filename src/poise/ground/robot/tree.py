@@ -24,6 +24,10 @@ _AXIS_NAMES = "xyz"
 _MAX_STRETCH = 1e-6
 
 
+# hinges that turn a foot in any way
+_FULL_FREEDOM = 6
+
+
 class Unknown(NamedTuple):
     """An unknown of a frame behind the base.
 
@@ -322,3 +326,9 @@ def _compute_root_mount(tree: RobotTree) -> tuple[Floats, Floats]:
             place = place + rotations.rotate(turn, centre)
             turn = rotations.multiply(turn, after)
     return turn, place
+
+
+def has_full_freedom(skeleton: Skeleton, rows: Collection[int]) -> bool:
+    """Return whether joints place and turn what hangs below them in any way."""
+    counts = {Kind.HINGE: 1, Kind.SLIDE: 1, Kind.BALL: 3}
+    return sum(counts.get(Kind(int(skeleton.kinds[row])), 0) for row in rows) >= _FULL_FREEDOM
