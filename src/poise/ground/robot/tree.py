@@ -329,6 +329,6 @@ def _compute_root_mount(tree: RobotTree) -> tuple[Floats, Floats]:
 
 
 def has_full_freedom(skeleton: Skeleton, rows: Collection[int]) -> bool:
-    """Return whether joints place and turn what hangs below them in any way."""
+    """Return whether joints can place and turn a foot in any way."""
     counts = {Kind.HINGE: 1, Kind.SLIDE: 1, Kind.BALL: 3}
     return sum(counts.get(Kind(int(skeleton.kinds[row])), 0) for row in rows) >= _FULL_FREEDOM
