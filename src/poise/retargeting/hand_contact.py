@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import compute_fade, count_frames
 from poise.maths.smoothing import average_hann, smoothstep
-from poise.maths.vectors import cross, dot, normalise
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
-from poise.model.skeleton import Skeleton
 from poise.retargeting.body import Body
+from poise.retargeting.limb_ends import ARM, move_limb_ends
 from poise.retargeting.root_path import turn_back, turn_positions
-from poise.retargeting.transfer import find_quaternion_start
 
 # [arm lengths] hands that are nearer than the first begin to count, those nearer than the second count in full
 _FAR, _NEAR = 0.9, 0.4
@@ -24,19 +19,6 @@ _FAR, _NEAR = 0.9, 0.4
 WEIGHT_HALF_WINDOW_S = 0.075
 # [s] over which it fades before and after an arm bears
 BEARING_FADE_S = 0.15
-# of the bones' lengths: an arm is neither stretched nor folded more
-_MIN_FOLD, _MAX_STRETCH = 1.001, 0.9999
-# sine of the elbow's angle below which the hinge axis shows the plane of the arm
-_MIN_BEND_SINE = 1e-3
-
-
-class ArmPoints(NamedTuple):
-    """Points (F, 3) and elbow axis of an arm."""
-
-    shoulder: Floats
-    elbow: Floats
-    wrist: Floats
-    axis: Floats
 
 
 def compute_touch_weights(times: Floats, positions: Floats, body: Body, bears: Bools) -> Floats:
@@ -70,24 +52,7 @@ def bring_hands_together(poses: Pose, weights: Floats, source_positions: Floats,
     change = 0.5 * weights[frames, None] * (wanted - _find_separation(positions, target))
     moves = np.zeros((len(weights), len(SIDES), 3))
     moves[frames] = np.stack([change, -change], axis=1)
-    return move_hands(poses, target, moves)
-
-
-def move_hands(poses: Pose, body: Body, moves: Floats) -> Pose:
-    """Move the left and the right wrist.
-
-    moves  (F, 2, 3) in the file's axes
-
-    Arms bend in their own plane; hands keep their rotation in the world. A frame without moves stays bit for bit.
-    """
-    frames = np.flatnonzero(moves.any(axis=(1, 2)))
-    if not len(frames):
-        return poses
-    chosen, q = poses[frames], np.array(poses.q)
-    for column, side in enumerate(SIDES):
-        arm = _find_arm(chosen, body, side)
-        q[frames] = _move_wrist(chosen, q[frames], body, side, arm, arm.wrist + moves[frames, column])
-    return Pose(poses.skeleton, q, poses.translations, poses.scales)
+    return move_limb_ends(poses, target, ARM, moves)
 
 
 def measure_hand_distances(positions: Floats, body: Body) -> Floats:
@@ -97,63 +62,3 @@ def measure_hand_distances(positions: Floats, body: Body) -> Floats:
 
 def _find_separation(positions: Floats, body: Body) -> Floats:
     return positions[:, body.rows["leftHand"]] - positions[:, body.rows["rightHand"]]
-
-
-def _find_arm(poses: Pose, body: Body, side: str) -> ArmPoints:
-    world, rows = poses.world, [body.rows[f"{side}{part}"] for part in ("UpperArm", "LowerArm", "Hand")]
-    segment = body.segments[f"{side}UpperArm"]
-    axes = rotations.multiply(world.rotations[:, segment.row], segment.row_frame)
-    axis = rotations.rotate(axes, np.array([0.0, 1.0, 0.0]))
-    shoulder, elbow, wrist = (world.positions[:, row] for row in rows)
-    return ArmPoints(shoulder, elbow, wrist, axis)
-
-
-def _move_wrist(poses: Pose, q: Floats, body: Body, side: str, arm: ArmPoints, goal: Floats) -> Floats:
-    """Return q (F, nq) with a wrist at its goal (F, 3)."""
-    upper, lower = compute_arm_rotations(arm, goal)
-    still = np.broadcast_to(rotations.IDENTITY, upper.shape)
-    turned = ((body.rows[f"{side}UpperArm"], still, upper), (body.rows[f"{side}LowerArm"], upper, lower),
-              (body.rows[f"{side}Hand"], lower, still))  # fmt: skip
-    q = q.copy()
-    for row, above, own in turned:
-        _turn_joint(body.skeleton, poses, q, row, above, own)
-    return q
-
-
-def _turn_joint(skeleton: Skeleton, poses: Pose, q: Floats, row: int, above: Floats, own: Floats) -> None:
-    """Turn a joint in the world.
-
-    own, above  rotations (F, 4) by which it and its parent turn
-    """
-    worlds, parent = poses.world.rotations, int(skeleton.parents[row])
-    base = rotations.multiply(above, worlds[:, parent]) if parent >= 0 else above
-    after = rotations.from_matrix(rotations.rotation_part(skeleton.B[row, :, :3]))
-    wanted = rotations.multiply(rotations.multiply(own, worlds[:, row]), rotations.inverse(after))
-    start = find_quaternion_start(skeleton, row)
-    q[:, start : start + 4] = rotations.multiply(
-        rotations.inverse(rotations.multiply(base, skeleton.A[row, 3:])), wanted
-    )
-
-
-def compute_arm_rotations(arm: ArmPoints, goal: Floats) -> tuple[Floats, Floats]:
-    """Compute rotations (F, 4) of upper arm and forearm in the world.
-
-    The arm turns by the shortest rotation to the goal (F, 3), then its elbow bends in the arm's own plane.
-    """
-    first, second, reach = arm.elbow - arm.shoulder, arm.wrist - arm.elbow, arm.wrist - arm.shoulder
-    a, b = np.linalg.norm(first, axis=-1), np.linalg.norm(second, axis=-1)
-    way = goal - arm.shoulder
-    direction = normalise(way)
-    swing = rotations.rotation_between(reach, way)
-    length = np.clip(np.linalg.norm(way, axis=-1), _MIN_FOLD * np.abs(a - b) + 1e-9 * a, _MAX_STRETCH * (a + b))
-    swung, swung_second = rotations.rotate(swing, first), rotations.rotate(swing, second)
-    aside = swung - direction * dot(swung, direction)[:, None]
-    straight = np.linalg.norm(aside, axis=-1) < _MIN_BEND_SINE * a
-    by_hinge = -cross(rotations.rotate(swing, arm.axis), direction)
-    aside = normalise(np.where(straight[:, None], by_hinge, aside))
-    cosine = np.clip((a * a + length * length - b * b) / (2.0 * a * length), -1.0, 1.0)
-    elbow = a[:, None] * (cosine[:, None] * direction + np.sqrt(1.0 - cosine * cosine)[:, None] * aside)
-    forearm = direction * length[:, None] - elbow
-    upper = rotations.multiply(rotations.rotation_between(swung, elbow), swing)
-    lower = rotations.multiply(rotations.rotation_between(swung_second, forearm), swing)
-    return upper, lower

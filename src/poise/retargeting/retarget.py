@@ -34,7 +34,8 @@ from poise.retargeting.body_contact import compute_hand_moves
 from poise.retargeting.configurations import compute_configurations, plan_frame
 from poise.retargeting.detached_feet import place_detached_feet
 from poise.retargeting.flat_feet import select_flat_feet
-from poise.retargeting.hand_contact import bring_hands_together, compute_touch_weights, move_hands
+from poise.retargeting.hand_contact import bring_hands_together, compute_touch_weights
+from poise.retargeting.limb_ends import ARM, move_limb_ends
 from poise.retargeting.match import (
     Match,
     check_match,
@@ -68,6 +69,7 @@ from poise.retargeting.root_path import (
     turn_positions,
     turn_z_up,
 )
+from poise.retargeting.step_width import set_step_width
 from poise.retargeting.transfer import is_same_tree, plan_rotations
 
 HandMode = Literal["touch", "directions"]
@@ -479,6 +481,9 @@ def _plant_contacts(
         soles, sole_notes = find_target_soles(moved, job.target, contacts.legs)
     if len(columns) < len(contacts.legs):
         contacts, soles = select_legs(contacts, columns), select_soles(soles, columns)
+    if not job.is_same_character:
+        poses = set_step_width(moved.poses, job.clip.poses.world.positions, job.bodies, contacts)
+        moved = Clip(moved.times, poses, moved.name)
     if source.travels:
         shift = compute_body_shift(moved, job.target, soles, contacts, standing.floor)
         poses = move_hips(moved.poses, job.bodies[1], turn_z_up(job.bodies[1], shift, up))
@@ -525,4 +530,4 @@ def _move_hands(job: Transfer, poses: Pose, planted: Planted | None) -> tuple[Po
     if not job.options.clear:
         return poses, nothing._replace(together=together)
     moves, near_body = compute_hand_moves(clip.times, (clip.poses, poses), job.bodies, bears)
-    return move_hands(poses, job.bodies[1], moves), Hands(together, near_body)
+    return move_limb_ends(poses, job.bodies[1], ARM, moves), Hands(together, near_body)

@@ -1,0 +1,116 @@
+"""Move hands and feet. Arms and legs bend as two bones, in their own plane."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.vectors import cross, dot, normalise
+from poise.model.pose import Pose
+from poise.model.roles.bone_names import SIDES
+from poise.model.skeleton import Skeleton
+from poise.retargeting.body import Body
+from poise.retargeting.transfer import find_quaternion_start
+
+# parts of a limb's role, from the trunk
+ARM, LEG = ("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot")
+
+# of the bones' lengths: a limb is neither stretched nor folded more
+_MIN_FOLD, _MAX_STRETCH = 1.001, 0.9999
+# sine of the bend below which the hinge axis shows the plane of the limb
+_MIN_BEND_SINE = 1e-3
+
+
+class LimbPoints(NamedTuple):
+    """Joints and hinge axis (F, 3) of a limb, from the trunk."""
+
+    first: Floats
+    middle: Floats
+    end: Floats
+    axis: Floats
+
+
+def move_limb_ends(poses: Pose, body: Body, parts: tuple[str, str, str], moves: Floats) -> Pose:
+    """Move both hands or both feet.
+
+    parts  ARM or LEG
+    moves  (F, 2, 3) of left and right in the file's axes
+
+    Limbs bend in their own plane; hands and feet keep their rotation in the world. A frame without moves stays bit for
+    bit. Where a limb cannot reach so far, it is straight.
+    """
+    frames = np.flatnonzero(moves.any(axis=(1, 2)))
+    if not len(frames):
+        return poses
+    chosen, q = poses[frames], np.array(poses.q)
+    for column, side in enumerate(SIDES):
+        if not moves[:, column].any():
+            continue
+        rows = tuple(body.rows[f"{side}{part}"] for part in parts)
+        limb = _find_limb(chosen, body, f"{side}{parts[0]}", rows)
+        q[frames] = _move_end(chosen, q[frames], rows, limb, limb.end + moves[frames, column])
+    return Pose(poses.skeleton, q, poses.translations, poses.scales)
+
+
+def _find_limb(poses: Pose, body: Body, role: str, rows: tuple[int, ...]) -> LimbPoints:
+    world, segment = poses.world, body.segments[role]
+    axes = rotations.multiply(world.rotations[:, segment.row], segment.row_frame)
+    axis = rotations.rotate(axes, np.array([0.0, 1.0, 0.0]))
+    first, middle, end = (world.positions[:, row] for row in rows)
+    return LimbPoints(first, middle, end, axis)
+
+
+def _move_end(poses: Pose, q: Floats, rows: tuple[int, ...], limb: LimbPoints, goal: Floats) -> Floats:
+    """Return q (F, nq) with a limb's end at a goal.
+
+    A foot beside its leg is left as it is.
+    """
+    upper, lower = compute_limb_rotations(limb, goal)
+    still = np.broadcast_to(rotations.IDENTITY, upper.shape)
+    q = q.copy()
+    for row, above, own in zip(rows, (still, upper, lower), (upper, lower, still), strict=True):
+        if row != rows[-1] or rows[1] in poses.skeleton.list_path(row):
+            _turn_joint(poses.skeleton, poses, q, row, above, own)
+    return q
+
+
+def _turn_joint(skeleton: Skeleton, poses: Pose, q: Floats, row: int, above: Floats, own: Floats) -> None:
+    """Turn a joint in the world.
+
+    own, above  rotations (F, 4) by which it and its parent turn
+    """
+    worlds, parent = poses.world.rotations, int(skeleton.parents[row])
+    base = rotations.multiply(above, worlds[:, parent]) if parent >= 0 else above
+    after = rotations.from_matrix(rotations.rotation_part(skeleton.B[row, :, :3]))
+    wanted = rotations.multiply(rotations.multiply(own, worlds[:, row]), rotations.inverse(after))
+    start = find_quaternion_start(skeleton, row)
+    q[:, start : start + 4] = rotations.multiply(
+        rotations.inverse(rotations.multiply(base, skeleton.A[row, 3:])), wanted
+    )
+
+
+def compute_limb_rotations(limb: LimbPoints, goal: Floats) -> tuple[Floats, Floats]:
+    """Compute rotations (F, 4) of both bones of a limb.
+
+    In the world it turns by the shortest rotation to the goal (F, 3), then it bends in its own plane.
+    """
+    first, second, reach = limb.middle - limb.first, limb.end - limb.middle, limb.end - limb.first
+    a, b = np.linalg.norm(first, axis=-1), np.linalg.norm(second, axis=-1)
+    way = goal - limb.first
+    direction = normalise(way)
+    swing = rotations.rotation_between(reach, way)
+    length = np.clip(np.linalg.norm(way, axis=-1), _MIN_FOLD * np.abs(a - b) + 1e-9 * a, _MAX_STRETCH * (a + b))
+    swung, swung_second = rotations.rotate(swing, first), rotations.rotate(swing, second)
+    aside = swung - direction * dot(swung, direction)[:, None]
+    straight = np.linalg.norm(aside, axis=-1) < _MIN_BEND_SINE * a
+    by_hinge = -cross(rotations.rotate(swing, limb.axis), direction)
+    aside = normalise(np.where(straight[:, None], by_hinge, aside))
+    cosine = np.clip((a * a + length * length - b * b) / (2.0 * a * length), -1.0, 1.0)
+    upper_bone = a[:, None] * (cosine[:, None] * direction + np.sqrt(1.0 - cosine * cosine)[:, None] * aside)
+    lower_bone = direction * length[:, None] - upper_bone
+    upper = rotations.multiply(rotations.rotation_between(swung, upper_bone), swing)
+    lower = rotations.multiply(rotations.rotation_between(swung_second, lower_bone), swing)
+    return upper, lower

@@ -1,0 +1,119 @@
+"""Step width: feet stand as far apart as in the source."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.ground.contact.contacts import Contacts, find_runs
+from poise.ground.legs.swing import Between, between_of
+from poise.maths.arrays import Bools, Floats
+from poise.maths.frame_masks import take_frames
+from poise.maths.smoothing import smoothstep
+from poise.maths.vectors import dot
+from poise.model.pose import Pose
+from poise.model.roles.bone_names import SIDES
+from poise.retargeting.body import Body
+from poise.retargeting.detached_feet import place_detached_feet
+from poise.retargeting.limb_ends import LEG, move_limb_ends
+from poise.retargeting.root_path import turn_back, turn_positions
+
+# of the width of the hips: where less of it is level, a body lies on its side, and its feet are not moved
+_MIN_LEVEL_HIPS = 0.5
+# [leg lengths] a foot is moved by no more, so that its leg turns by 6 degrees: directions count more than widths
+_MAX_MOVE = 0.1
+# how far to the left each foot goes where its step becomes wider
+_OUTWARD = np.array([1.0, -1.0])
+
+
+class StepWidths(NamedTuple):
+    """Step widths of a body.
+
+    widths    (F,) how far to the left of the right foot's step the left one's is [file units]
+    way       (F, 3) level, from the right hip to the left one, in axes ahead, left, up
+    hips      the width of the hips [file units]
+    is_level  (F,) whether the hips are
+    """
+
+    widths: Floats
+    way: Floats
+    hips: float
+    is_level: Bools
+
+
+def set_step_width(poses: Pose, source_positions: Floats, bodies: tuple[Body, Body], contacts: Contacts) -> Pose:
+    """Move the target's feet sideways where those of the source stand.
+
+    source_positions  (F, n, 3)
+    contacts          of the source, in the frames of the poses
+
+    Steps are as wide as the source's, for the width of the hips; see `scale_width`. So wide hips do not straddle, and
+    legs of narrow ones do not pass through each other. In the air a foot goes from the one displacement to the other.
+    Legs bend in their own plane.
+    """
+    target = bodies[1]
+    standing = _spread_contacts(contacts)
+    if not standing.any(axis=0).all():
+        return poses
+    between = between_of(contacts.times, standing)
+    source = measure_step_widths(source_positions, bodies[0], standing, between)
+    steps = measure_step_widths(poses.world.positions, target, standing, between)
+    wanted = scale_width(source.widths, source.hips, steps.hips, target.leg_length / bodies[0].leg_length)
+    is_level, most = source.is_level & steps.is_level, _MAX_MOVE * target.leg_length
+    offsets = np.zeros((len(is_level), len(SIDES), 3))
+    for column, start, stop in zip(*find_runs(standing), strict=True):
+        frames = np.arange(start, stop + 1)[is_level[start : stop + 1]]
+        if len(frames):
+            outward = np.clip(0.5 * np.median(wanted[frames] - steps.widths[frames]), -most, most)
+            offsets[start : stop + 1, column] = outward * _OUTWARD[column] * steps.way[frames].mean(axis=0)
+    moves = _interpolate(offsets, between)
+    moves = np.stack([turn_back(target, moves[:, column]) for column in range(len(SIDES))], axis=1)
+    return place_detached_feet(move_limb_ends(poses, target, LEG, moves), target.detached_feet)
+
+
+def measure_step_widths(positions: Floats, body: Body, standing: Bools, between: Between) -> StepWidths:
+    """Measure how far apart places of feet are across the way.
+
+    positions  (F, n, 3)
+    standing   (F, 2) of the left and right foot
+
+    A foot that stands is at the median of its stance; in the air its place goes from the one stance to the next.
+    """
+    points = {
+        part: np.stack([turn_positions(body, positions[:, body.rows[f"{side}{part}"]]) for side in SIDES], axis=1)
+        for part in ("UpperLeg", "Foot")
+    }
+    places = points["Foot"].copy()
+    for column, start, stop in zip(*find_runs(standing), strict=True):
+        places[start : stop + 1, column] = np.median(places[start : stop + 1, column], axis=0)
+    places = _interpolate(places, between)
+    across = points["UpperLeg"][:, 0] - points["UpperLeg"][:, 1]
+    hips = float(np.median(np.linalg.norm(across, axis=-1)))
+    level = np.linalg.norm(across[:, :2], axis=-1)
+    way = across * [1.0, 1.0, 0.0] / np.maximum(level, 1e-300)[:, None]
+    is_level = np.asarray(level > _MIN_LEVEL_HIPS * hips, dtype=np.bool_)
+    return StepWidths(dot(places[:, 0] - places[:, 1], way), way, hips, is_level)
+
+
+def scale_width(widths: Floats, hips: float, target_hips: float, leg_ratio: float) -> Floats:
+    """Scale step widths from one body to another.
+
+    From 0 to the width of the hips the scale is that of the hips; what feet stand wider, and how far they cross, is
+    scaled as legs are.
+    """
+    inside = np.clip(widths, 0.0, hips)
+    return inside * (target_hips / hips) + leg_ratio * (widths - inside)
+
+
+def _spread_contacts(contacts: Contacts) -> Bools:
+    """Return contacts (F, 2) of the left and the right foot."""
+    standing = np.zeros((len(contacts.times), len(SIDES)), dtype=np.bool_)
+    standing[:, [SIDES.index(leg) for leg in contacts.legs]] = contacts.any
+    return standing
+
+
+def _interpolate(values: Floats, between: Between) -> Floats:
+    """Interpolate values (F, 2, 3) smoothly from stance to stance."""
+    start, end = take_frames(values, between.before), take_frames(values, between.after)
+    return start + (end - start) * smoothstep(between.share)[..., None]
