@@ -42,7 +42,7 @@ class BodyFrame(NamedTuple):
     points: Floats
 
 
-def compute_body_frame(skeleton: Skeleton, joints: Mapping[str, str]) -> BodyFrame:
+def compute_body_frame(skeleton: Skeleton, joints: Mapping[str, str], points: Floats | None = None) -> BodyFrame:
     """Compute the body frame with every ball joint at identity. Limits and rest_q do not affect it.
 
     Parameters
@@ -51,6 +51,8 @@ def compute_body_frame(skeleton: Skeleton, joints: Mapping[str, str]) -> BodyFra
         Its joints.
     joints
         Roles to joint names; both thighs and both upper arms are required, with correct sides.
+    points
+        (n, 3) positions of the joints in another pose.
 
     Raises
     ------
@@ -60,7 +62,7 @@ def compute_body_frame(skeleton: Skeleton, joints: Mapping[str, str]) -> BodyFra
     missing = [role for part in _PAIRED_PARTS for role in (f"{side}{part}" for side in SIDES) if role not in joints]
     if missing:
         raise InputError(f"no confident joints for a body: {join_names(missing)} missing")
-    points = compute_rest_transforms(skeleton)[:, :3, 3]
+    points = compute_rest_transforms(skeleton)[:, :3, 3] if points is None else points
     hips, shoulders = (
         np.array([points[skeleton.index(joints[side + part])] for side in SIDES]) for part in _PAIRED_PARTS
     )
@@ -93,7 +95,7 @@ def compute_rest_transforms(skeleton: Skeleton) -> Floats:
     Limits and the numbers in q are relative to these.
     """
     return get_or_compute(
-        skeleton, "unturned maps", None, lambda: compute_world_transforms(skeleton, _build_unrotated_q(skeleton))
+        skeleton, "unturned maps", None, lambda: compute_world_transforms(skeleton, build_unrotated_q(skeleton))
     )
 
 
@@ -104,7 +106,7 @@ def compute_rest_rotations(skeleton: Skeleton) -> Floats:
     )
 
 
-def _build_unrotated_q(skeleton: Skeleton) -> Floats:
+def build_unrotated_q(skeleton: Skeleton) -> Floats:
     """Return rest_q with every ball joint at identity. This removes the effect of limits on the rest pose."""
     q = skeleton.rest_q.copy()
     for row in np.flatnonzero(skeleton.kinds == Kind.BALL).tolist():

@@ -106,7 +106,9 @@ def _describe_unknown(skeleton: Skeleton) -> str:
     if is_robot(skeleton.kinds, skeleton.parents):
         return "this is a robot, all joints of which are hinges and slides"
     missing = [role for role in REQUIRED_BONES if role not in find_confident_roles(skeleton)]
-    return f"this skeleton has no sure {join_names(missing)}" if missing else "its rest pose is no pose of a figure"
+    if missing:
+        return f"this skeleton has no sure {join_names(missing)}"
+    return "neither its rest pose nor the frames of its hips and chest show which way the body faces"
 
 
 def _get_side(problem: Problem) -> str:

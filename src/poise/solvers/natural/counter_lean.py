@@ -22,7 +22,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import cross, dot_rows
-from poise.model.anatomy.rest_geometry import compute_rest_rotations
+from poise.model.anatomy.standing_pose import compute_standing_rotations
 from poise.model.pose import Pose
 from poise.solvers.natural.limbs import Bends, find_first_joints, find_up
 
@@ -76,7 +76,7 @@ def _find_shared_move(first: Floats, second: Floats) -> Floats:
 
 def _find_uprightness(pelvis: int, pose: Pose, up: Floats) -> Floats:
     """Find how upright a pelvis is (1|k,): 1 is upright, 0 lying."""
-    at_rest = rotations.from_matrix(compute_rest_rotations(pose.skeleton)[pelvis])
+    at_rest = rotations.from_matrix(compute_standing_rotations(pose.skeleton)[pelvis])
     turns = pose.world.rotations.reshape(-1, len(pose.skeleton), 4)[:, pelvis]
     own_up = rotations.rotate(rotations.multiply(turns, rotations.inverse(at_rest)), up)
     return smoothstep((dot_rows(own_up, up) - _LYING_COS) / (_UPRIGHT_COS - _LYING_COS))

@@ -15,7 +15,8 @@ from poise import kernels
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.vectors import dot_rows, normalise
-from poise.model.anatomy.rest_geometry import compute_rest_transforms, find_body_frame, find_confident_joints
+from poise.model.anatomy.rest_geometry import find_confident_joints
+from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame, find_standing_q
 from poise.model.joint_tree import list_below
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.bone_names import SIDES
@@ -229,7 +230,7 @@ def _measure_shin(skeleton: Skeleton, joints: dict[str, str], side: str, foot: i
     """Measure a shin at rest. It is 0 where foot or knee are not known."""
     if foot < 0 or f"{side}LowerLeg" not in joints:
         return 0.0
-    points = compute_rest_transforms(skeleton)[:, :3, 3]
+    points = compute_standing_transforms(skeleton)[:, :3, 3]
     return float(np.linalg.norm(points[foot] - points[skeleton.index(joints[f"{side}LowerLeg"])]))
 
 
@@ -242,8 +243,9 @@ def _find_standing(skeleton: Skeleton, joints: dict[str, str]) -> Floats:
 
     They are those of the rest pose; of unturned joints where a file has a frame of a motion there.
     """
-    stood, unturned = compute_world_transforms(skeleton, skeleton.rest_q), compute_rest_transforms(skeleton)
-    up = find_body_frame(skeleton).up
+    stood = compute_world_transforms(skeleton, find_standing_q(skeleton))
+    unturned = compute_standing_transforms(skeleton)
+    up = find_standing_frame(skeleton).up
     soles = [stood[foot, :3, :3] @ np.linalg.solve(unturned[foot, :3, :3], up) for foot in _list_feet(skeleton, joints)]
     return stood if min(float(normalise(sole) @ up) for sole in soles) > _STANDS_COS else unturned
 
@@ -260,7 +262,7 @@ def _find_floor(skeleton: Skeleton, joints: dict[str, str], heights: Floats, foo
 
 def _build_foot(skeleton: Skeleton, joints: dict[str, str], side: str, foot: int, shin: float) -> End:
     """Build a foot. Its sole is level where the figure stands, and on the floor there."""
-    maps, figure = _find_standing(skeleton, joints), find_body_frame(skeleton)
+    maps, figure = _find_standing(skeleton, joints), find_standing_frame(skeleton)
     points = maps[:, :3, 3]
     ankle, floor = points[foot], _find_floor(skeleton, joints, points @ figure.up, foot, shin)
     toes = skeleton.index(joints[f"{side}Toes"]) if f"{side}Toes" in joints else foot
@@ -279,7 +281,7 @@ def _build_foot(skeleton: Skeleton, joints: dict[str, str], side: str, foot: int
 
 def _build_hand(skeleton: Skeleton, joints: dict[str, str], side: str, hand: int, height: float) -> End:
     """Build a hand: its palm and its farthest fingertip."""
-    maps, figure = compute_rest_transforms(skeleton), find_body_frame(skeleton)
+    maps, figure = compute_standing_transforms(skeleton), find_standing_frame(skeleton)
     points = maps[:, :3, 3]
     bone = points[hand] - points[skeleton.index(joints[f"{side}LowerArm"])]
     palm = points[hand] + _PALM * height * normalise(bone)

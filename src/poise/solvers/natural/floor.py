@@ -11,13 +11,8 @@ from poise.calls.argument_checks import describe_value
 from poise.errors import InputError, UnsupportedError
 from poise.maths.arrays import Floats
 from poise.maths.vectors import dot_rows
-from poise.model.anatomy.rest_geometry import (
-    FIGURE_HEIGHT_M,
-    LEG_HEIGHT_SHARE,
-    compute_rest_transforms,
-    find_body_frame,
-    find_confident_joints,
-)
+from poise.model.anatomy.rest_geometry import FIGURE_HEIGHT_M, LEG_HEIGHT_SHARE, find_confident_joints
+from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame
 from poise.model.joint_tree import list_below
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
@@ -95,7 +90,7 @@ def make_floor(floor: Any, start: Pose, goals: Sequence[Goal]) -> Floor | None:
     if floor is None:
         return None
     try:
-        up = find_body_frame(start.skeleton).up
+        up = find_standing_frame(start.skeleton).up
     except InputError:
         raise UnsupportedError("floor= is for figures whose arms and legs are known") from None
     axis = float(up[0]), float(up[1]), float(up[2])
@@ -124,7 +119,7 @@ def _scale_terrain(terrain: FloorTerrain, skeleton: Skeleton, up: Floats) -> Flo
 
     def scale() -> FloorTerrain:
         joints = find_confident_joints(find_joint_roles(skeleton))
-        points = compute_rest_transforms(skeleton)[:, :3, 3]
+        points = compute_standing_transforms(skeleton)[:, :3, 3]
         legs = [[skeleton.index(joints[side + part]) for part in _LEG if side + part in joints] for side in SIDES]
         lengths = [np.linalg.norm(np.diff(points[leg], axis=0), axis=1).sum() for leg in legs if len(leg) == len(_LEG)]
         if not lengths or not min(lengths) > 0.0:

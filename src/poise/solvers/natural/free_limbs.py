@@ -46,13 +46,8 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints, prepare_for_kernel
 from poise.maths.vectors import dot_rows, normalise
 from poise.model.anatomy.joint_limits import MOTION_RANGES
-from poise.model.anatomy.rest_geometry import (
-    BodyFrame,
-    compute_rest_rotations,
-    find_body_frame,
-    find_confident_joints,
-    find_trunk_rows,
-)
+from poise.model.anatomy.rest_geometry import BodyFrame, find_confident_joints, find_trunk_rows
+from poise.model.anatomy.standing_pose import compute_standing_rotations, find_standing_frame
 from poise.model.joint_tree import find_rotation_starts, list_below
 from poise.model.kinematics import (
     KinematicsTable,
@@ -194,7 +189,7 @@ def _find_upright(skeleton: Skeleton, head: BodyPart) -> Floats:
     """Find the rotation (4,) from a head to its carrier at rest."""
 
     def find() -> Floats:
-        rest = compute_rest_rotations(skeleton)
+        rest = compute_standing_rotations(skeleton)
         return rotations.inverse(rotations.from_matrix(rest[head.carrier].T @ rest[head.end]))
 
     return get_or_compute(skeleton, "heads at rest", (head.carrier, head.end), find)
@@ -235,7 +230,7 @@ def _pack_parts(skeleton: Skeleton, parts: tuple[BodyPart, ...], *, has_translat
     return FreeParts(
         parts,
         build_table(skeleton, rows, has_translations=has_translations),
-        find_body_frame(skeleton).up,
+        find_standing_frame(skeleton).up,
         np.array([(part.carrier, part.joints[0], part.end, part.tip) for part in parts]),
         np.array([part.beside for part in parts]),
         part_rows,
@@ -255,7 +250,7 @@ def find_parts(skeleton: Skeleton) -> tuple[BodyPart, ...]:
 def _find_parts(skeleton: Skeleton) -> tuple[BodyPart, ...]:
     if skeleton.loops or not find_limbs(skeleton):
         return ()
-    body, rest = find_body_frame(skeleton), compute_rest_rotations(skeleton)
+    body, rest = find_standing_frame(skeleton), compute_standing_rotations(skeleton)
     parts = [
         BodyPart(
             limb.carrier,

@@ -24,12 +24,8 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import cross, dot_rows
 from poise.model.anatomy.joint_limits import MOTION_RANGES
-from poise.model.anatomy.rest_geometry import (
-    compute_rest_rotations,
-    find_body_frame,
-    find_confident_joints,
-    find_trunk_rows,
-)
+from poise.model.anatomy.rest_geometry import find_confident_joints, find_trunk_rows
+from poise.model.anatomy.standing_pose import compute_standing_rotations, find_standing_frame
 from poise.model.limits import is_soft
 from poise.model.pose import Pose
 from poise.model.roles.role_search import find_joint_roles
@@ -141,7 +137,7 @@ def turn_gaze(chain: GazeChain, problem: Problem, pose: Pose, targets: Floats) -
     pose = problem.make_pose_unchecked(q.copy())
     neck, spine, pelvis = _share_angle(_measure_heading(chain, pose, targets), twists)
     if chain.groups[2]:
-        vertical = np.broadcast_to(find_body_frame(skeleton).up, (count, 3))
+        vertical = np.broadcast_to(find_standing_frame(skeleton).up, (count, 3))
         _turn_joints(pose, q, (chain.groups[2], vertical * pelvis[:, None]))
         pose = problem.make_pose_unchecked(q.copy())
     axis = _find_trunk_axis(chain, pose)
@@ -202,7 +198,7 @@ def _find_trunk_axis(chain: GazeChain, pose: Pose) -> Floats:
     skeleton = pose.skeleton
     carrier = int(skeleton.parents[chain.groups[0][0]])
     turn = pose.world.rotations.reshape(-1, len(skeleton), 4)[:, carrier]
-    up = find_body_frame(skeleton).up @ compute_rest_rotations(skeleton)[carrier]
+    up = find_standing_frame(skeleton).up @ compute_standing_rotations(skeleton)[carrier]
     return rotations.rotate(turn, np.broadcast_to(up, (len(turn), 3)))
 
 

@@ -22,7 +22,8 @@ from poise.kernels.layout import (
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.maths.vectors import cross, dot_rows, normalise
-from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_transforms, find_body_frame, find_confident_joints
+from poise.model.anatomy.rest_geometry import BodyFrame, find_confident_joints
+from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame
 from poise.model.joint_tree import find_rotation_starts
 from poise.model.kinematics import (
     KinematicsTable,
@@ -113,7 +114,7 @@ def find_limbs(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
 def _find_limbs(skeleton: Skeleton) -> tuple[RoleLimb, ...]:
     joints = find_confident_joints(find_joint_roles(skeleton))
     try:
-        figure = find_body_frame(skeleton)
+        figure = find_standing_frame(skeleton)
     except InputError:
         return ()
     found: list[RoleLimb] = []
@@ -162,7 +163,7 @@ def _find_carrier(skeleton: Skeleton, joints: dict[str, str], side: str, kind: s
 
 def _find_front(skeleton: Skeleton, figure: BodyFrame, foot: int, toes: int) -> Floats:
     """Find the level direction of a knee at rest. It is the figure's front unless toes point far from there."""
-    points = compute_rest_transforms(skeleton)[:, :3, 3]
+    points = compute_standing_transforms(skeleton)[:, :3, 3]
     way = points[toes] - points[foot]
     turn = float(np.arctan2(way @ np.cross(figure.up, figure.forward), way @ figure.forward))
     if abs(turn) > _ASTRAY:
@@ -174,7 +175,7 @@ def _find_front(skeleton: Skeleton, figure: BodyFrame, foot: int, toes: int) -> 
 def _pack_numbers(
     skeleton: Skeleton, kind: str, axes: Floats, ahead: Floats, carrier: int, rows: list[int]
 ) -> Floats | None:
-    maps = compute_rest_transforms(skeleton)
+    maps = compute_standing_transforms(skeleton)
     points = maps[:, :3, 3]
     first, middle, tip = points[rows]
     length = float(np.linalg.norm(middle - first) + np.linalg.norm(tip - middle))
@@ -230,11 +231,11 @@ def find_rotation_columns(skeleton: Skeleton, row: int) -> Ints:
 
 def shows_its_side(skeleton: Skeleton, limb: RoleLimb) -> bool:
     """Return whether a limb's rest pose shows its bend side. It is bent clearly, and as limbs of people are."""
-    points = compute_rest_transforms(skeleton)[[limb.first, limb.middle, limb.tip], :3, 3]
+    points = compute_standing_transforms(skeleton)[[limb.first, limb.middle, limb.tip], :3, 3]
     bulge, bend = _measure_bend(points)
     if bend <= _UNSEEN or bend >= _BUILT_IN:
         return bend > _UNSEEN
-    maps = compute_rest_transforms(skeleton)[[limb.carrier, limb.first, limb.middle, limb.tip], :3]
+    maps = compute_standing_transforms(skeleton)[[limb.carrier, limb.first, limb.middle, limb.tip], :3]
     maps[2, :, 3] = points[[0, 2]].mean(axis=0)  # straight: then only the body says where it bends
     out = np.empty((1, 3))
     kernels.posture.compute_poles(
@@ -594,7 +595,7 @@ def _average_points(points: Floats) -> Floats:
 
 def find_up(skeleton: Skeleton) -> Floats:
     """Find the direction against gravity."""
-    return get_or_compute(skeleton, "up", None, lambda: find_body_frame(skeleton).up)
+    return get_or_compute(skeleton, "up", None, lambda: find_standing_frame(skeleton).up)
 
 
 def find_first_joints(bends: Sequence[Bends], pose: Pose, count: int) -> Floats:

@@ -15,8 +15,8 @@ from poise.kernels import layout
 from poise.maths import rotations
 from poise.maths.arrays import Floats, prepare_for_kernel
 from poise.maths.vectors import normalise
-from poise.model.anatomy.rest_geometry import compute_rest_transforms
 from poise.model.anatomy.roll_bones import RollBone, find_roll_bones
+from poise.model.anatomy.standing_pose import compute_standing_transforms
 from poise.model.limits import find_hinge_axis
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
@@ -173,7 +173,7 @@ def _pack_arm(skeleton: Skeleton, limb: RoleLimb, rows: list[int], elbow: int, w
 
 def _find_line(skeleton: Skeleton, row: int, start: int, end: int) -> Floats:
     """Find the unit vector (3,) between two joints at rest."""
-    maps = compute_rest_transforms(skeleton)[[row, start, end]]
+    maps = compute_standing_transforms(skeleton)[[row, start, end]]
     after = np.tile(np.eye(4), (3, 1, 1))
     after[:, :3] = skeleton.B[[row, start, end]]
     frames = maps @ np.linalg.inv(after)

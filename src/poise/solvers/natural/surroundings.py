@@ -14,12 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths.arrays import Floats, Ints, prepare_for_kernel
-from poise.model.anatomy.rest_geometry import (
-    BodyFrame,
-    compute_rest_transforms,
-    find_body_frame,
-    find_confident_joints,
-)
+from poise.model.anatomy.rest_geometry import BodyFrame, find_confident_joints
+from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame
 from poise.model.joint_tree import list_below
 from poise.model.kinematics import (
     KinematicsTable,
@@ -128,8 +124,8 @@ def _measure_height(skeleton: Skeleton) -> float:
     if not feet or "head" not in joints:
         return 0.0
     below = [row for foot in feet for row in list_below(skeleton.parents, foot)]
-    points = compute_rest_transforms(skeleton)[:, :3, 3]
-    heights = points @ find_body_frame(skeleton).up
+    points = compute_standing_transforms(skeleton)[:, :3, 3]
+    heights = points @ find_standing_frame(skeleton).up
     return max(float(heights[skeleton.index(joints["head"])] - heights[below].min()) / _HEAD_AT, 0.0)
 
 
@@ -174,8 +170,8 @@ def _build_body_volume(skeleton: Skeleton, *, has_translations: bool) -> BodyVol
     rows = sorted({row for end in set(ends.ravel().tolist()) for row in skeleton.list_path(end)})
     table = build_table(skeleton, rows, has_translations=has_translations)
     radii = np.array([_RADII[part] for part, _, _ in axes]) * height
-    figure: BodyFrame = find_body_frame(skeleton)
-    head = compute_rest_transforms(skeleton)[row["head"], :3, :3]
+    figure: BodyFrame = find_standing_frame(skeleton)
+    head = compute_standing_transforms(skeleton)[row["head"], :3, :3]
     crown = np.asarray(np.linalg.solve(head, _CROWN * height * figure.up), dtype=np.float64)
     return BodyVolume(table, np.searchsorted(rows, ends), crown, radii)
 

@@ -13,7 +13,7 @@ import numpy as np
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.vectors import normalise
-from poise.model.anatomy.rest_geometry import compute_rest_transforms, find_body_frame
+from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
@@ -54,7 +54,7 @@ def find_held_toes(skeleton: Skeleton, foot: int, toes: int) -> HeldToes | None:
 
 
 def _find_held_toes(skeleton: Skeleton, foot: int, toes: int) -> HeldToes | None:
-    maps, figure = compute_rest_transforms(skeleton), find_body_frame(skeleton)
+    maps, figure = compute_standing_transforms(skeleton), find_standing_frame(skeleton)
     way = maps[toes, :3, 3] - maps[foot, :3, 3]
     ahead = way - figure.up * float(way @ figure.up)
     if not np.linalg.norm(ahead) > 0.0:

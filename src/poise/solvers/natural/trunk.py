@@ -11,7 +11,8 @@ import numpy as np
 from poise import kernels
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
-from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, compute_rest_transforms
+from poise.model.anatomy.rest_geometry import BodyFrame
+from poise.model.anatomy.standing_pose import compute_standing_rotations, compute_standing_transforms, find_standing_q
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.two_bone_limb import find_rotation_column, is_hinge, read_hinge_axis, read_hinge_range
 
@@ -47,10 +48,10 @@ def find_collar(skeleton: Skeleton, figure: BodyFrame, rows: tuple[int, int, int
         return None
     if any(not _is_unrotated(skeleton, row) for row in (collar, first)):
         return None
-    to_carrier = np.linalg.inv(compute_rest_transforms(skeleton)[carrier, :3, :3])
+    to_carrier = np.linalg.inv(compute_standing_transforms(skeleton)[carrier, :3, :3])
     start = find_rotation_column(skeleton, collar)
     numbers = np.concatenate([
-        to_carrier @ figure.up, to_carrier @ figure.forward, skeleton.rest_q[start : start + 4],
+        to_carrier @ figure.up, to_carrier @ figure.forward, find_standing_q(skeleton)[start : start + 4],
         [_find_reach_share(skeleton, first, middle, hand)],
     ])  # fmt: skip
     for column in (0, 3):
@@ -74,10 +75,10 @@ def _find_reach_share(skeleton: Skeleton, first: int, middle: int, hand: int) ->
     if skeleton.limits[middle] is None or not is_hinge(skeleton, middle):
         return 1.0
     low, high = read_hinge_range(skeleton, middle)
-    upper, elbow = (compute_rest_transforms(skeleton)[row, :3, 3] for row in (first, middle))
-    lower = compute_rest_transforms(skeleton)[hand, :3, 3] - elbow
+    upper, elbow = (compute_standing_transforms(skeleton)[row, :3, 3] for row in (first, middle))
+    lower = compute_standing_transforms(skeleton)[hand, :3, 3] - elbow
     upper = elbow - upper
-    axis = compute_rest_rotations(skeleton)[middle] @ read_hinge_axis(skeleton, middle)
+    axis = compute_standing_rotations(skeleton)[middle] @ read_hinge_axis(skeleton, middle)
     bend = math.atan2(float(axis @ np.cross(upper, lower)), float(upper @ lower))  # where the axis is across the arm
     angles = np.array([min(max(turn, low), high) for turn in (-bend - 2 * math.pi, -bend, -bend + 2 * math.pi)])
     turned = rotations.rotate(rotations.about(axis, angles), lower)

@@ -18,7 +18,8 @@ from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, prepare_for_kernel
 from poise.maths.vectors import cross, dot_rows
-from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, find_body_frame
+from poise.model.anatomy.rest_geometry import BodyFrame
+from poise.model.anatomy.standing_pose import compute_standing_rotations, find_standing_frame
 from poise.model.mass import MassShares, compute_mass_shares
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
@@ -62,7 +63,7 @@ def find_root_shift(
     masses = _find_masses(skeleton)
     if masses is None or not any(pinned):
         return None
-    body = find_body_frame(skeleton)
+    body = find_standing_frame(skeleton)
     soles = [_find_sole(skeleton, limb) for limb in limbs]
     standing = [j for j, is_pinned in enumerate(pinned) if is_pinned]
     legs = [j for j, limb in enumerate(limbs) if limb.kind == "leg"]
@@ -109,8 +110,8 @@ def _find_masses(skeleton: Skeleton) -> MassShares | None:
 
 def _find_sole(skeleton: Skeleton, limb: RoleLimb) -> _Sole:
     def find() -> _Sole:
-        body = find_body_frame(skeleton)
-        ahead = body.forward @ compute_rest_rotations(skeleton)[limb.tip]
+        body = find_standing_frame(skeleton)
+        ahead = body.forward @ compute_standing_rotations(skeleton)[limb.tip]
         return _Sole(limb.tip, ahead, float(np.linalg.norm(body.points[limb.tip] - body.points[limb.middle])))
 
     return get_or_compute(skeleton, "soles", limb.tip, find)
