@@ -254,7 +254,11 @@ def _find_first_moving(kinds: Ints, children: Sequence[Sequence[int]], moving_de
 def insert_root_q(q: Floats, start: int, kind: int) -> Floats:
     """Insert a free joint's rest numbers into q (..., nq). They go where the row's own numbers begin."""
     inserted_values = [0.0, 0.0, 0.0] if kind == Kind.BALL else [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
-    return np.insert(q, [start] * len(inserted_values), inserted_values, axis=-1)
+    count = len(inserted_values)
+    found = np.empty((*q.shape[:-1], q.shape[-1] + count))  # np.insert takes five times as long
+    found[..., :start], found[..., start : start + count] = q[..., :start], inserted_values
+    found[..., start + count :] = q[..., start:]
+    return found
 
 
 def remove_root_q(q: Floats, start: int, kind: int, name: str) -> tuple[Floats, Floats]:

@@ -370,6 +370,11 @@ class Bounds:
     leaders: tuple[str | None, ...]
 
     @cached_property
+    def is_unlimited(self) -> bool:
+        """Whether no joint has a limit."""
+        return all(limit is None for limit in self.limits)
+
+    @cached_property
     def value_ranges(self) -> Floats:
         """(nq, 2) lowest and highest legal values of q. They are infinite without a limit.
 
@@ -446,6 +451,8 @@ class Bounds:
 
         Values within 1e-9 of legal are returned unchanged, bit for bit.
         """
+        if self.is_unlimited:
+            return q.copy(), ()
         ranges = self.value_ranges
         is_outside = (q < ranges[:, 0] - _LIMIT_SLACK) | (q > ranges[:, 1] + _LIMIT_SLACK)
         changed_rows: set[int] = set()

@@ -51,7 +51,10 @@ def check_same_skeleton(expected: Skeleton, actual: Skeleton, label: str) -> Non
     check_type(expected, Skeleton, "the expected skeleton")
     if actual is expected:
         return
-    difference = _describe_difference(expected.without_free_root, actual.without_free_root)
+    expected, actual = expected.without_free_root, actual.without_free_root
+    if _has_same_joints(expected, actual):
+        return
+    difference = _describe_difference(expected, actual)
     if not difference:
         return
     message = f"{label} is a pose of another skeleton: {difference}"
@@ -93,6 +96,12 @@ def _add_root(skeleton: Skeleton, q: Floats, translations: Floats | None) -> Flo
     if translations is not None:
         q[..., start : start + 3] = compute_root_motion(skeleton.A[row], translations[..., row, :])
     return q
+
+
+def _has_same_joints(expected: Skeleton, actual: Skeleton) -> bool:
+    """Return whether joints are the same, number by number. Comparing bytes takes a tenth of the time."""
+    arrays = [(getattr(expected, name), getattr(actual, name)) for name in ("kinds", "parents", "q_start")]
+    return expected.names == actual.names and all([a.tobytes() == b.tobytes() for a, b in arrays])  # noqa: C419
 
 
 def _describe_difference(expected: Skeleton, actual: Skeleton) -> str:

@@ -158,16 +158,16 @@ def _pack_references(free: FreeParts, origin: Pose) -> Floats:
 
 def _compute_references(free: FreeParts, origin: Pose) -> Floats:
     skeleton = origin.skeleton
-    turns, points = origin.world.rotations.reshape(-1, len(skeleton), 4), origin.world.positions.reshape(
-        -1, len(skeleton), 3
-    )  # fmt: skip
-    carriers, firsts, ends, tips = free.part_joints.T
-    into_carrier = rotations.inverse(turns[:, carriers])
-    bones, hands = points[:, ends] - points[:, firsts], points[:, tips] - points[:, carriers]
-    ways = np.stack([np.broadcast_to(free.up, bones.shape), bones, hands], axis=2)
+    turns = origin.world.rotations.reshape(-1, len(skeleton), 4)
+    points = origin.world.positions.reshape(-1, len(skeleton), 3)[:, free.part_joints]
+    into_carrier = rotations.inverse(turns[:, free.part_joints[:, 0]])
+    ways = np.empty((len(turns), len(free.parts), 3, 3))
+    ways[:, :, 0] = free.up
+    np.subtract(points[:, :, 2:], points[:, :, 1::-1], out=ways[:, :, 1:])  # from first joint to end, carrier to tip
     ways = rotations.rotate(into_carrier[:, :, None], ways)
-    lengths = np.sqrt(ways[:, :, 1, 0] ** 2 + ways[:, :, 1, 1] ** 2 + ways[:, :, 1, 2] ** 2)[:, :, None]
-    bones, hands = ways[:, :, 1] / np.where(lengths > 0.0, lengths, 1.0), ways[:, :, 2]
+    bones, hands = ways[:, :, 1], ways[:, :, 2]
+    lengths = np.sqrt(bones[..., 0] ** 2 + bones[..., 1] ** 2 + bones[..., 2] ** 2)[:, :, None]
+    bones = bones / np.where(lengths > 0.0, lengths, 1.0)
     outward, trunk, arm_lengths = free.part_beside[:, :3], free.part_beside[:, 3], free.part_beside[:, 4]
     found = np.empty((len(turns), len(free.parts), FREE_REFERENCE_ROW))
     found[..., FREE_REFERENCE_UP:FREE_REFERENCE_POSE] = ways[:, :, 0]
@@ -178,9 +178,8 @@ def _compute_references(free: FreeParts, origin: Pose) -> Floats:
     for i, part in enumerate(free.parts):
         if part.kind == "head":
             own = rotations.multiply(into_carrier[:, i], turns[:, part.end])
-            found[:, i, FREE_REFERENCE_POSE:FREE_REFERENCE_TRUNK] = rotations.multiply(
-                own, _find_upright(skeleton, part)
-            )
+            upright = _find_upright(skeleton, part)
+            found[:, i, FREE_REFERENCE_POSE:FREE_REFERENCE_TRUNK] = rotations.multiply(own, upright)
     found.setflags(write=False)
     return found
 

@@ -481,9 +481,7 @@ def carry_root(
     targets = np.ascontiguousarray(targets)
     world, count = pose.world, len(targets)
     firsts = find_first_joints(bends, pose, count)
-    lengths = np.array([one.limb.numbers[NATURAL_BEND_LENGTH] for one in bends])
-    is_leg = np.array([one.limb.kind == "leg" for one in bends])
-    reaches = lengths * np.array([_SPENT[one.limb.kind] for one in bends])
+    lengths, is_leg, reaches, leg_reaches = _find_reaches(pose.skeleton, bends)
     hips, place = _average_points(firsts[:, is_leg]), np.empty((count, 7))
     if turn is not None:
         firsts = _turn_about(turn, hips, firsts)
@@ -491,8 +489,7 @@ def carry_root(
     if shift is not None:
         hips, firsts = hips + shift, firsts + shift[:, None]
     hung = firsts.copy()
-    no_arms = np.where(is_leg, reaches, np.inf)
-    kernels.posture.place_roots(hips, hung, targets, is_leg, lengths * _FOLDED, no_arms, place)
+    kernels.posture.place_roots(hips, hung, targets, is_leg, lengths * _FOLDED, leg_reaches, place)
     bend, axis = np.zeros(count), np.zeros((count, 3))
     if not is_leg.all():
         moved = place[:, None, :3] - stood[:, None]
@@ -520,6 +517,30 @@ def carry_root(
     return Carried(place, lean, bend, axis)
 
 
+class _Reaches(NamedTuple):
+    """Lengths of limbs (l,), and how far each is asked to reach.
+
+    Beyond that a root is carried nearer.
+
+    legs  (l,) the same of legs; infinite of arms
+    """
+
+    lengths: Floats
+    is_leg: Bools
+    all: Floats
+    legs: Floats
+
+
+def _find_reaches(skeleton: Skeleton, bends: Sequence[Bends]) -> _Reaches:
+    def find() -> _Reaches:
+        lengths = np.array([one.limb.numbers[NATURAL_BEND_LENGTH] for one in bends])
+        is_leg = np.array([one.limb.kind == "leg" for one in bends])
+        reaches = lengths * np.array([_SPENT[one.limb.kind] for one in bends])
+        return _Reaches(lengths, is_leg, reaches, np.where(is_leg, reaches, np.inf))
+
+    return get_or_compute(skeleton, "limb reaches", tuple([one.limb.tip for one in bends]), find)
+
+
 def _turn_about(turns: Floats, centres: Floats, points: Floats) -> Floats:
     """Turn points (k, n, 3) about centres (k, 3)."""
     return centres[:, None] + rotations.rotate(turns[:, None], points - centres[:, None])
@@ -538,33 +559,32 @@ def twist_spine(
     arms = [j for j, one in enumerate(bends) if one.limb.kind == "arm"]
     if not arms or not spine:
         return None
-    s, count, joints = pose.skeleton, len(targets), np.array(spine, dtype=np.int64)
+    s, count, joints = pose.skeleton, len(targets), list(spine)
     shoulders = find_first_joints([bends[arm] for arm in arms], pose, count)
     world = pose.world
     pivots = np.broadcast_to(_average_points(world.positions.reshape(-1, len(s), 3)[:, joints]), (count, 3))
     up = find_up(s)
-    reaches = np.array([bends[arm].limb.numbers[NATURAL_BEND_LENGTH] * _UNTWISTED for arm in arms])
+    reaches = _find_reaches(s, bends).lengths[arms] * _UNTWISTED
     twists, pelvis_twists = np.empty(count), np.empty(count)
     figures = map(prepare_for_kernel, (pivots, shoulders, targets[:, arms], ahead, up, reaches))
     kernels.posture_trunk.find_twists(*figures, twists, pelvis_twists)
     if not twists.any():
         return None
     turns = world.rotations.reshape(-1, len(s), 4)[:, joints]
-    axes = np.broadcast_to(rotations.rotate(rotations.inverse(turns), up), (count, len(joints), 3))
-    own, q = s.q_start[joints][:, None] + np.arange(4), np.array(np.broadcast_to(pose.flat_q, (count, s.nq)), order="C")
+    axes = rotations.rotate(rotations.inverse(turns), up)
+    own, q = _find_spine_columns(s, spine), np.empty((count, s.nq))
+    q[:] = pose.flat_q
     q[:, own] = rotations.multiply(q[:, own], rotations.about(axes, twists[:, None] / len(joints)))
     rows = np.flatnonzero(twists)
     q[rows] = s.legal(q[rows])[0]
-    return q, rotations.about(np.broadcast_to(up, (count, 3)), pelvis_twists) if pelvis_twists.any() else None
+    return q, rotations.about(up, pelvis_twists) if pelvis_twists.any() else None
 
 
 def reach_with_legs(bends: Sequence[Bends], pose: Pose, root: str, targets: Floats, shift: Floats) -> Floats:
     """Return places (k, 7) of a root shifted within its legs' reach."""
     firsts = find_first_joints(bends, pose, len(targets)) + shift[:, None]
-    lengths = np.array([one.limb.numbers[NATURAL_BEND_LENGTH] for one in bends])
-    is_leg = np.array([one.limb.kind == "leg" for one in bends])
-    reaches, place = np.where(is_leg, lengths * _SPENT["leg"], np.inf), np.empty((len(targets), 7))
-    hips = _average_points(firsts[:, is_leg])
+    lengths, is_leg, _, reaches = _find_reaches(pose.skeleton, bends)
+    hips, place = _average_points(firsts[:, is_leg]), np.empty((len(targets), 7))
     kernels.posture.place_roots(hips, firsts, np.ascontiguousarray(targets), is_leg, lengths * _FOLDED, reaches, place)
     own = pose.world[root]
     place[:, :3] += own.positions.reshape(-1, 3) + shift - hips
@@ -578,14 +598,23 @@ def bend_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) 
     before  the poses in which the axis of the bend stands
     """
     s, q, rows = before.skeleton, after.flat_q.copy(), np.flatnonzero(found.bend)
-    joints = np.array(spine, dtype=np.int64)
-    turns = before.world.rotations.reshape(-1, len(s), 4)[:, joints]
-    turns = np.broadcast_to(turns, (len(q), *turns.shape[1:]))[rows]
+    turns = before.world.rotations.reshape(-1, len(s), 4)[:, list(spine)]
+    turns = turns[rows] if len(turns) == len(q) else turns
     axes = rotations.rotate(rotations.inverse(turns), found.axis[rows][:, None])
-    own = rows[:, None, None], find_rotation_starts(s.kinds, s.q_start)[joints][:, None] + np.arange(4)
+    own = rows[:, None, None], _find_spine_columns(s, spine)
     q[own] = rotations.multiply(q[own], rotations.about(axes, found.bend[rows][:, None]))
     q[rows] = s.legal(q[rows])[0]
     return q
+
+
+def _find_spine_columns(skeleton: Skeleton, spine: Sequence[int]) -> Ints:
+    """Find the columns (j, 4) of q of a spine's rotations."""
+
+    def find() -> Ints:
+        starts = find_rotation_starts(skeleton.kinds, skeleton.q_start)
+        return starts[list(spine)][:, None] + np.arange(4)
+
+    return get_or_compute(skeleton, "spine columns", tuple(spine), find)
 
 
 def _average_points(points: Floats) -> Floats:

@@ -36,6 +36,9 @@ _STANDS_SHINS = 0.3  # shins: other feet of a start stand if they are no higher 
 _LIFTED_SHINS = 0.4  # shins: a foot that is raised so far carries nothing
 _ONSET_SHINS = 0.04  # shins: left beside the soles, so that the root begins to move smoothly
 _THIGH_SHARE = 0.5  # of a leg's mass that moves with its hip
+_CENTRE_SHARES = np.array(
+    [0.25, 0.75, 1.0]
+)  # of the way to a tip: where upper bone, lower bone and tip have their mass
 
 
 class _Sole(NamedTuple):
@@ -68,7 +71,7 @@ def find_root_shift(
     standing = [j for j, is_pinned in enumerate(pinned) if is_pinned]
     legs = [j for j, limb in enumerate(limbs) if limb.kind == "leg"]
     level = np.stack([body.forward, body.left])
-    corners = [_find_corners(soles[j], body, start, count) for j in standing]
+    corners = [_broadcast(_find_start_corners(soles[j], body, start), count) for j in standing]
     points, floor = after.world.positions.reshape(-1, len(skeleton), 3), dot_rows(tips[:, standing[0]], body.up)
     places = [(soles[j], tips[:, j]) for j in legs if j not in standing]
     known = {limb.tip for limb in limbs}
@@ -76,24 +79,32 @@ def find_root_shift(
     places += [(_find_sole(skeleton, limb), points[:, limb.tip]) for limb in free]
     corners += [_find_lifted_corners(sole, body, after, ankle, floor, corners[0]) for sole, ankle in places]
     centres = _compute_centres(masses, after)
-    moved_share = np.float64(1.0)
-    for j, limb in enumerate(limbs):
-        first = points[:, limb.first]
-        rows = (limb.first, limb.middle, limb.tip)
-        for row, share in zip(rows, (0.25, 0.75, 1.0), strict=True):
-            centres[:, row] = first + share * (tips[:, j] - first)
-        if limb.kind == "leg":
-            moved_share -= (1.0 - _THIGH_SHARE) * masses.shares[list(rows)].sum()
-        else:
-            moved_share -= masses.shares[list(rows[1:])].sum()
+    rows = np.array([(limb.first, limb.middle, limb.tip) for limb in limbs])
+    firsts = points[:, rows[:, 0]]
+    centres[:, rows] = firsts[:, :, None] + _CENTRE_SHARES[:, None] * (tips - firsts)[:, :, None]
     offset = _find_offset(_add_up(centres, masses), np.concatenate(corners, axis=1), level)
     if not offset.any():
         return None
     pin = soles[standing[0]]
     offset = _soften(offset, _ONSET_SHINS * pin.shin)
     stands = get_or_compute(start, "stands", pin.row, lambda: _measure_standing(pin, body, start, masses, level))
-    shift = offset * stands[:, None] / moved_share
+    shift = offset * stands[:, None] / _find_moved_share(masses, skeleton, limbs)
     return shift[:, 0, None] * level[0] + shift[:, 1, None] * level[1]
+
+
+def _find_moved_share(masses: MassShares, skeleton: Skeleton, limbs: Sequence[RoleLimb]) -> np.float64:
+    """Find the share of the mass moved along with a root."""
+
+    def find() -> np.float64:
+        share = np.float64(1.0)
+        for limb in limbs:
+            if limb.kind == "leg":
+                share -= (1.0 - _THIGH_SHARE) * masses.shares[[limb.first, limb.middle, limb.tip]].sum()
+            else:
+                share -= masses.shares[[limb.middle, limb.tip]].sum()
+        return share
+
+    return get_or_compute(skeleton, "moved shares", tuple(limb.tip for limb in limbs), find)
 
 
 def _find_masses(skeleton: Skeleton) -> MassShares | None:
@@ -126,15 +137,22 @@ def _find_lifted_corners(
     """
     share = np.clip((dot_rows(ankle, body.up) - floor) / (_LIFTED_SHINS * sole.shin), 0.0, 1.0)
     share = (share * share * (3.0 - 2.0 * share))[:, None, None]
-    return (1.0 - share) * _find_corners(sole, body, pose, len(ankle), ankle) + share * pinned_corners
+    return (1.0 - share) * _find_corners(sole, body, pose, ankle) + share * pinned_corners
 
 
-def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, count: int, ankle: Floats | None = None) -> Floats:
+def _find_start_corners(sole: _Sole, body: BodyFrame, start: Pose) -> Floats:
+    """Find a sole's corners (1|k, 4, 2) in starts. They are kept with these."""
+
+    def find() -> Floats:
+        ankle = start.world.positions.reshape(-1, len(start.skeleton), 3)[:, sole.row]
+        return _find_corners(sole, body, start, ankle)
+
+    return get_or_compute(start, "sole corners", sole.row, find)
+
+
+def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, ankle: Floats) -> Floats:
     """Find a sole's corners (k, 4, 2) along front and left."""
-    skeleton = pose.skeleton
-    if ankle is None:
-        ankle = pose.world.positions.reshape(-1, len(skeleton), 3)[:, sole.row]
-    turn = pose.world.rotations.reshape(-1, len(skeleton), 4)[:, sole.row]
+    turn = pose.world.rotations.reshape(-1, len(pose.skeleton), 4)[:, sole.row]
     ahead = rotations.rotate(turn, sole.ahead)
     ahead = ahead - dot_rows(ahead, body.up)[:, None] * body.up
     size = np.sqrt(dot_rows(ahead, ahead))[:, None]
@@ -143,7 +161,11 @@ def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, count: int, ankle: F
     points = ankle[:, None] + sole.shin * (_ALONG * ahead[:, None] + _ASIDE * aside[:, None])
     corners = np.empty((len(points), 4, 2))
     corners[..., 0], corners[..., 1] = dot_rows(points, body.forward), dot_rows(points, body.left)
-    return corners if len(corners) == count else np.broadcast_to(corners, (count, 4, 2))
+    return corners
+
+
+def _broadcast(corners: Floats, count: int) -> Floats:
+    return corners if len(corners) == count else np.broadcast_to(corners, (count, *corners.shape[1:]))
 
 
 def _find_offset(centre: Floats, corners: Floats, level: Floats) -> Floats:
@@ -166,11 +188,11 @@ def _measure_standing(pinned: _Sole, body: BodyFrame, start: Pose, masses: MassS
     skeleton = start.skeleton
     feet = [_find_sole(skeleton, limb) for limb in find_limbs(skeleton) if limb.kind == "leg"]
     points = start.world.positions.reshape(-1, len(skeleton), 3)
-    count, low = len(points), dot_rows(points[:, pinned.row], body.up)
-    corners = [_find_corners(pinned, body, start, count)]
+    low = dot_rows(points[:, pinned.row], body.up)
+    corners = [_find_start_corners(pinned, body, start)]
     for foot in feet:
         is_low: Bools = dot_rows(points[:, foot.row], body.up) < low + _STANDS_SHINS * pinned.shin
-        corners.append(np.where(is_low[:, None, None], _find_corners(foot, body, start, count), corners[0]))
+        corners.append(np.where(is_low[:, None, None], _find_start_corners(foot, body, start), corners[0]))
     centre = _add_up(_compute_centres(masses, start), masses)
     offset = _find_offset(centre, np.concatenate(corners, axis=1), level)
     share = np.clip(1.0 - np.sqrt(dot_rows(offset, offset)) / (_FADE_SHINS * pinned.shin), 0.0, 1.0)
