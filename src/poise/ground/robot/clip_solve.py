@@ -42,8 +42,8 @@ _MAX_ROUNDS = 20
 # the largest weight of a task in the first stage, and the gain of a round that ends a stage before the last one
 _SOFT_WEIGHT, _SOFT_GAIN = 10.0, 0.05
 _MAX_REFUSALS, _MAX_LIMIT_ROUNDS = 5, 4
-# a round that gains less of the cost is the last one
-_MIN_GAIN = 1e-3
+# a round that gains less of the cost is the last one: with more, speeds stay 2 % above their limits
+_MIN_GAIN = 2e-4
 _FIRST_DAMPING, _LEAST_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 10.0
 # of frames that a step makes worse, and how many frames beside them go with them
 _REFUSED_DAMPING, _REFUSAL_FACTOR, _DAMPED_AROUND = 0.1, 20.0, 3

@@ -19,7 +19,7 @@ from poise.maths.frame_masks import count_frames_to
 from poise.maths.smoothing import average_hann, compute_upper_envelope, smoothstep
 
 # [s] over which the pitch of a foot fades in where it ceases to be flat, and after which swinging feet are smoothed
-_PITCH_RAMP_S, _LIFT_HALF_WINDOW_S = 0.07, 0.04
+_PITCH_RAMP_S, _LIFT_HALF_WINDOW_S = 0.07, 0.08
 # of its length: how far a leg is stretched at most; and [s] over which the body sinks for it
 MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
 # places ahead and behind in which even ground is looked for; of the sole's length: what is even, and how far feet
@@ -99,7 +99,7 @@ def find_foot_path(
     swung = rotations.as_matrix(rotations.from_vector(fill_between(turned, on))) @ turns
     stood = np.where(on[:, None, None], stood, swung)
     places = np.where(on[:, None], places, ankles + shift)
-    places[:, 2] += _lift(places, stood, on, sole, sample, step_s)
+    places[:, 2] += compute_lift(places, stood, on, sole, sample, step_s)
     return FootPath(places, stood, places - ankles)
 
 
@@ -121,9 +121,9 @@ def _stand(
         - pivots[:, None] * heading
     )  # under the ankle, were the foot flat
     place = np.median(points[shown], axis=0)
-    place = _find_even_place(place, heading, sole, sample)
+    place, rise = _find_even_place(place, heading, sole, sample)
     heights, normals = sample(place[None])
-    ground, up = np.append(place, heights[0]), normals[0]
+    ground, up = np.append(place, heights[0] + rise), normals[0]
     ahead = np.append(heading, 0.0)
     ahead = ahead - up * float(ahead @ up)
     ahead = ahead / float(np.linalg.norm(ahead))
@@ -151,22 +151,26 @@ def _tilt(places: Floats, stood: Floats, sides: Floats, sole: RobotSole) -> tupl
     return places + ((stood - tilted) @ edge[:, :, None])[:, :, 0], tilted
 
 
-def _find_even_place(place: Floats, heading: Floats, sole: RobotSole, sample: GroundSampler) -> Floats:
+def _find_even_place(place: Floats, heading: Floats, sole: RobotSole, sample: GroundSampler) -> tuple[Floats, float]:
     """Find the nearest place (2,) ahead or behind with even ground.
 
-    The whole sole is then on one tread. Where there is none near, the foot stays.
+    The whole sole is then on one tread. Where there is none near, the foot stays, on the highest ground under its
+    corners: also return how much higher that is than under its ankle.
     """
     length = sole.ball - sole.heel
     shifts = np.linspace(-length, length, 2 * _PLACES_TRIED + 1)
     shifts = shifts[np.argsort(np.abs(shifts), kind="stable")]
     places = place + shifts[:, None] * heading
     heights, normals = sample(places)
-    uneven = np.zeros(len(places))
+    right = np.array([heading[1], -heading[0]])
+    lowest, highest = np.zeros(len(places)), np.zeros(len(places))
     for along in (sole.heel - _EDGE * length, sole.heel, sole.ball, sole.ball + _EDGE * length):
-        expected = heights - along * (normals[:, :2] @ heading) / normals[:, 2]
-        uneven = np.maximum(uneven, np.abs(sample(places + along * heading)[0] - expected))
-    even = np.flatnonzero(uneven <= _MAX_UNEVEN * length)
-    return places[even[0]] if len(even) else place
+        for across in (-sole.half_width, sole.half_width):
+            way = along * heading + across * right
+            above = sample(places + way)[0] - heights + (normals[:, :2] @ way) / normals[:, 2]
+            lowest, highest = np.minimum(lowest, above), np.maximum(highest, above)
+    even = np.flatnonzero(np.maximum(highest, -lowest) <= _MAX_UNEVEN * length)
+    return (places[even[0]], 0.0) if len(even) else (place, float(highest[0]))
 
 
 def _fade_from(flat: Bools, step_s: float) -> Floats:
@@ -191,7 +195,9 @@ def fill_between(values: Floats, known: Bools) -> Floats:
     return filled
 
 
-def _lift(places: Floats, turns: Floats, on: Bools, sole: RobotSole, sample: GroundSampler, step_s: float) -> Floats:
+def compute_lift(
+    places: Floats, turns: Floats, on: Bools, sole: RobotSole, sample: GroundSampler, step_s: float
+) -> Floats:
     """Compute how far (F,) swinging feet are lifted out of the ground."""
     depth = np.zeros(len(places))
     for corner in sole.list_corners():
@@ -199,7 +205,8 @@ def _lift(places: Floats, turns: Floats, on: Bools, sole: RobotSole, sample: Gro
         heights, _ = sample(corners[:, :2])
         depth = np.maximum(depth, heights - corners[:, 2])
     depth = np.where(on, 0.0, depth)
-    return np.where(on, 0.0, np.maximum(depth, average_hann(depth, _count_frames(_LIFT_HALF_WINDOW_S, step_s))))
+    smooth = compute_upper_envelope(depth, _count_frames(_LIFT_HALF_WINDOW_S, step_s))
+    return np.maximum(depth, smooth * _fade_from(on, step_s))
 
 
 def shift_body(paths: list[FootPath], step_s: float, half_window_s: float) -> Floats:

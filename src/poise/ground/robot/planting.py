@@ -23,7 +23,9 @@ from poise.ground.robot.clip_solve import NO_PAIRS, JointMotion, LinkTask, join_
 from poise.ground.robot.foot_path import (
     MAX_STRETCH,
     FootPath,
+    GroundSampler,
     RobotSole,
+    compute_lift,
     fill_between,
     find_foot_path,
     ramp_stance,
@@ -246,15 +248,18 @@ def _find_path(
 ) -> FootPath:
     """Find the path of a foot over the ground. Its axes are `turns` (F, 3, 3) in the source."""
     motion, contacts = source.motion, source.contacts
+    return find_foot_path(
+        motion.places[:, leg, ANKLE], turns, contacts.heel[:, leg], contacts.ball[:, leg], feet.soles[leg],
+        _make_sampler(footing), motion.step, sides, source.above[:, leg],
+    )  # fmt: skip
 
+
+def _make_sampler(footing: Footing) -> GroundSampler:
     def sample(points: Floats) -> tuple[Floats, Floats]:
         heights, normals, _ = footing.sample(np.concatenate([points, np.zeros((len(points), 1))], axis=1))
         return heights, normals
 
-    return find_foot_path(
-        motion.places[:, leg, ANKLE], turns, contacts.heel[:, leg], contacts.ball[:, leg], feet.soles[leg], sample,
-        motion.step, sides, source.above[:, leg],
-    )  # fmt: skip
+    return sample
 
 
 def _swing(source: RobotSource, feet: RobotFeet, paths: list[FootPath], footing: Footing) -> list[FootPath]:
@@ -266,7 +271,12 @@ def _swing(source: RobotSource, feet: RobotFeet, paths: list[FootPath], footing:
     turned = rotations.from_matrix(np.stack([path.turns for path in paths], axis=1))
     turns = rotations.multiply(turned, rotations.inverse(feet.axes))
     ankles = clear_ground(motion, ankles, turns, turns, feet.points, between, on, footing)
-    return [path._replace(places=ankles[:, leg]) for leg, path in enumerate(paths)]
+    swung = list[FootPath]()
+    for leg, path in enumerate(paths):
+        places = ankles[:, leg]
+        lift = compute_lift(places, path.turns, on[:, leg], feet.soles[leg], _make_sampler(footing), motion.step)
+        swung.append(path._replace(places=places + make_vertical(lift)))
+    return swung
 
 
 def _shift_base(source: RobotSource, paths: list[FootPath], footing: Footing) -> Floats:

@@ -1,4 +1,4 @@
-"""What robots cannot hold, a sentence for each stance. Measured by forward kinematics of the result."""
+"""Notes on stances and swings beyond the reach of a robot. Measured by forward kinematics of the result."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from poise.maths.arrays import Bools, Floats
 
 # [m/s], [m] of the robot's file: less is held
 _HELD_SPEED, _HELD_HEIGHT = 0.005, 0.002
+# [m] of the robot's file: corners of swinging soles may be so deep, as the bound of reports says
+_MAX_SWING_DEPTH = 0.005
 # of its range: nearer to an end a joint is at its limit
 _LIMIT_MARGIN = 1e-6
 
@@ -22,7 +24,7 @@ _LIMIT_MARGIN = 1e-6
 def describe_stances(
     motion: Motion, contacts: Contacts, feet: RobotFeet, footing: Footing, above: Floats, tilts: Bools, q: Floats
 ) -> tuple[str, ...]:
-    """Describe stances without a hold, and feet on an edge.
+    """Describe stances without a hold, deep swings and feet on an edge.
 
     motion  the legs of the result, carried over the ground
     above   (F, L) how high above the ground feet are to stand [m]
@@ -43,15 +45,34 @@ def describe_stances(
         if faults:
             when = f"from {motion.times[run.start]:.2f} to {motion.times[run.stop - 1]:.2f} s"
             notes.append(f"the {contacts.legs[leg]} foot {' and '.join(faults)} {when}{_name_limits(of_leg, run)}")
+    notes += _describe_swings(motion, contacts, feet, footing, scale)
     return (*notes, *_describe_edges(motion, contacts, tilts))
+
+
+def _place_corners(motion: Motion, feet: RobotFeet, leg: int, run: slice) -> Floats:
+    """Place the corners (F, 4, 3) of a sole [m]. Those of the heel come first."""
+    turns = rotations.multiply(motion.turns[run, leg, FOOT], feet.axes[leg])
+    return motion.places[run, leg, ANKLE, None] + rotations.rotate(turns[:, None], feet.soles[leg].list_corners())
+
+
+def _describe_swings(motion: Motion, contacts: Contacts, feet: RobotFeet, footing: Footing, scale: float) -> list[str]:
+    """Describe swings through the ground, a sentence for each leg. `scale` is from [m] to metres of the file."""
+    notes: list[str] = []
+    for leg, name in enumerate(contacts.legs):
+        corners = _place_corners(motion, feet, leg, slice(None))
+        depths = scale * (footing.heights(corners) - corners[..., 2]).max(axis=1)
+        depths = np.where(contacts.any[:, leg], 0.0, depths)
+        if depths.max() > _MAX_SWING_DEPTH:
+            when = motion.times[depths.argmax()]
+            notes.append(f"the {name} foot swings through the ground: {1000.0 * depths.max():.2g} mm at {when:.2f} s")
+    return notes
 
 
 def _measure_stance(
     motion: Motion, contacts: Contacts, feet: RobotFeet, footing: Footing, leg: int, run: slice, above: Floats
 ) -> tuple[float, float]:
     """Measure speed [m/s] and distance from the ground [m] in a stance."""
-    turns = rotations.multiply(motion.turns[run, leg, FOOT], feet.axes[leg])
-    corners = motion.places[run, leg, ANKLE, None] + rotations.rotate(turns[:, None], feet.soles[leg].list_corners())
+    corners = _place_corners(motion, feet, leg, run)
     heights = corners[..., 2] - footing.heights(corners) - above[run, leg, None]
     speed = off = 0.0
     for points, stands in ((slice(0, 2), contacts.heel[run, leg]), (slice(2, 4), contacts.ball[run, leg])):
