@@ -370,3 +370,21 @@ def test_an_arm_that_is_stretched_out_and_helped_by_the_collar_bone_is_not_twist
     assert result.reached
     at = free.q_slice("LeftArm")
     assert np.degrees(2 * np.arccos(abs(start.q[at] @ result.q[at]))) < 30
+
+
+@pytest.mark.parametrize("shift", [(0.0, 0.0, -0.03), (0.01, 0.0, -0.02)], ids=["back", "back and out"])
+@pytest.mark.parametrize("step", [(0.05, 0.35, 0.3), (0.0, 0.1, 0.3)], ids=["high", "ahead"])
+@pytest.mark.parametrize("free_root", [False, True])
+def test_feet_keep_to_the_side_of_knees_that_are_built_backward(shift, step, free_root):
+    """A leg whose knee is built a little backward bends forward, and does not turn its foot round for that."""
+    pose = built(knees(shift))
+    foot = poise.Position("LeftFoot", pose.world["LeftFoot"].positions + step, root=None if free_root else "LeftUpLeg")
+    goals = [poise.Pin("RightFoot"), foot] if free_root else foot
+    result = poise.solve(pose, goals, free_root=free_root)
+    assert result.reached
+    knee, ankle, toes = (result.pose.world[name].positions for name in ("LeftLeg", "LeftFoot", "LeftToe"))
+    bend, shin = bulge(result.pose, "LeftUpLeg", "LeftLeg", "LeftFoot"), ankle - knee
+    assert bend @ FORWARD > 0.8 * np.linalg.norm(bend)
+    across = np.cross(bend, shin)
+    turn = np.arctan2((toes - ankle) @ across, (toes - ankle) @ np.cross(shin, across) / np.linalg.norm(shin))
+    assert abs(np.degrees(turn)) < 15.0

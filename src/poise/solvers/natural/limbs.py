@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -69,6 +70,9 @@ _GAINS = {"leg": (0.0, 0.5), "arm": (1.5, 0.0)}
 # chose. What a limb is bent beyond it is.
 _BUILT_IN = np.radians(15.0)
 _UNSEEN = np.radians(2.0)  # a limb that is bent less does not show to which side
+_AS_BUILT = 1.05  # times the bend that a limb was built with: less is no pose
+# Of a row of a posed limb (LimbRow): what says whether it is there already.
+_POSED_TIP, _POSED_TIP_ROTATION = slice(10, 13), slice(74, 78)
 _AGREES = 0.5  # cosine: a rest pose and the body say the same about a side within 60 degrees
 
 # Feet of people point a little outward from where the knee looks; feet that point further take the knee along.
@@ -235,6 +239,15 @@ def shows_its_side(skeleton: Skeleton, limb: RoleLimb) -> bool:
     bulge, bend = _measure_bend(points)
     if bend <= _UNSEEN or bend >= _BUILT_IN:
         return bend > _UNSEEN
+    return _agrees_with_body(skeleton, limb, points, bulge)
+
+
+def _agrees_with_body(skeleton: Skeleton, limb: RoleLimb, points: Floats, bulge: Floats) -> bool:
+    """Return whether a limb is built bent to its natural side.
+
+    points  (3, 3) of its joints at rest
+    bulge   (3,) of the middle one
+    """
     maps = compute_standing_transforms(skeleton)[[limb.carrier, limb.first, limb.middle, limb.tip], :3]
     maps[2, :, 3] = points[[0, 2]].mean(axis=0)  # straight: then only the body says where it bends
     out = np.empty((1, 3))
@@ -244,12 +257,22 @@ def shows_its_side(skeleton: Skeleton, limb: RoleLimb) -> bool:
     return float(normalise(bulge) @ normalise(out[0] - maps[2, :, 3])) > _AGREES
 
 
+def _measure_wrong_bend(skeleton: Skeleton, limb: RoleLimb) -> float:
+    """Measure the built-in bend [rad] to an unnatural side, 0 without one."""
+    points = compute_standing_transforms(skeleton)[[limb.first, limb.middle, limb.tip], :3, 3]
+    bulge, bend = _measure_bend(points)
+    if bend >= _BUILT_IN or skeleton.kinds[limb.middle] == Kind.HINGE or not bulge.any():
+        return 0.0
+    return 0.0 if _agrees_with_body(skeleton, limb, points, bulge) else bend
+
+
 class Bends(NamedTuple):
     """Bend of a limb: its path and its rows for `find_poles`.
 
     plan     of the limb, for the closed form; None where that cannot be had, as where scale is not uniform
     bounded  whether its joints have limits: the closed form is then where the engine begins
     collar   the collar bone that joins where an arm is too short; None where it keeps still
+    wrong    bend [rad] that it was built with, to a side that people do not bend to; 0 without one
     """
 
     limb: RoleLimb
@@ -259,6 +282,7 @@ class Bends(NamedTuple):
     plan: LimbPlan | None
     bounded: bool
     collar: Collar | None
+    wrong: float
 
     @property
     def closed(self) -> bool:
@@ -278,7 +302,8 @@ def build_bends(problem: Problem, limb: RoleLimb, whole: Problem, held: Collecti
     places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
     table = get_table(problem.skeleton, limb.tip, LocalOffsets(start.translations, start.scales))
     collar = limb.collar if may_turn(limb.collar, problem.skeleton, whole.joints, held) else None
-    return Bends(limb, table, len(rows) - first, np.array(places), _build_plan(problem, limb, whole), bounded, collar)
+    plan, wrong = _build_plan(problem, limb, whole), _measure_wrong_bend(problem.skeleton, limb)
+    return Bends(limb, table, len(rows) - first, np.array(places), plan, bounded, collar, wrong)
 
 
 def bend_alone(problem: Problem, limb: RoleLimb) -> Bends:
@@ -408,9 +433,35 @@ def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -
     maps = _find_maps(bends, pose)
     shared = np.ascontiguousarray(maps[:, -12 * plan.map_count :]) if bends.needed >= plan.map_count else None
     limb, collar = pack_limb_poses(plan, pose, shared), bends.collar
+    if bends.wrong > 0.0:
+        limb = _straighten(limb, bends, pose)
     length = float(bends.limb.numbers[NATURAL_BEND_LENGTH])
     resting = None if collar is None else find_resting_reach(collar, maps, limb.start_q, length)
     return PosedBends(bends, maps, limb, resting, around)
+
+
+def _straighten(limb: PosedLimb, bends: Bends, pose: Pose) -> PosedLimb:
+    """Straighten a posed limb with its wrong built-in bend.
+
+    A bent limb turns about its own line until its bend points where it is to. One that was built with its knee bent
+    backward by a degree would turn its foot round. A straight one bends to any side.
+    """
+    world, rows = pose.world, (bends.limb.first, bends.limb.middle, bends.limb.tip)
+    points = world.positions.reshape(-1, len(pose.skeleton), 3)
+    upper, lower = (points[:, b] - points[:, a] for a, b in pairwise(rows))
+    sizes = np.linalg.norm(upper, axis=1) * np.linalg.norm(lower, axis=1)
+    is_wrong = (upper * lower).sum(axis=1) > np.cos(_AS_BUILT * bends.wrong) * sizes
+    if not is_wrong.any():
+        return limb
+    own = world.rotations.reshape(-1, len(pose.skeleton), 4)[:, bends.limb.middle]
+    turn = rotations.multiply(rotations.inverse(own), rotations.multiply(rotations.rotation_between(lower, upper), own))
+    q, columns = pose.flat_q.copy(), find_rotation_columns(pose.skeleton, bends.limb.middle)
+    q[:, columns] = rotations.multiply(q[:, columns], turn)
+    straight = pack_limb_poses(limb.plan, Pose(pose.skeleton, q, pose.translations, pose.scales)).limb_rows
+    straight[:, _POSED_TIP], straight[:, _POSED_TIP_ROTATION] = (
+        limb.limb_rows[:, _POSED_TIP], limb.limb_rows[:, _POSED_TIP_ROTATION],
+    )  # fmt: skip
+    return limb._replace(limb_rows=np.where(is_wrong[:, None], straight, limb.limb_rows))
 
 
 def bend_posed(
