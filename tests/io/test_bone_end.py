@@ -111,6 +111,20 @@ def test_a_robot_without_simple_shapes_is_reported_in_a_sentence(tmp_path):
         poise.bone_end(poise.load(tmp_path / "r.urdf"), "turn")
 
 
+@pytest.mark.parametrize(
+    ("shape", "fault"),
+    [
+        ('<box size="0.2 -0.4 0.6"/>', "size must not be negative: '0.2 -0.4 0.6'"),
+        ('<sphere radius="-0.1"/>', "radius must not be negative: '-0.1'"),
+        ('<capsule radius="0.1" length="-0.6"/>', "length must not be negative: '-0.6'"),
+    ],
+)
+def test_negative_sizes_are_refused(tmp_path, shape, fault):
+    (tmp_path / "r.urdf").write_text(ROBOT.format(shape=shape))
+    with pytest.raises(poise.FileError, match=fault):
+        poise.bone_end(poise.load(tmp_path / "r.urdf"), "turn")
+
+
 def test_the_end_of_a_hand_is_brought_to_a_point_and_aimed():
     rig = poise.load(samples.path("humanoid.glb"))
     end = poise.bone_end(rig, "leftHand")

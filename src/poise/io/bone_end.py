@@ -159,14 +159,21 @@ def build_link_shape(visual: Visual) -> LinkShape | None:
     axes = rotations.as_matrix(euler.to_quaternion([yaw, pitch, roll], "ZYX"))
     centre, zero_vector = np.array(_read_numbers(visual.origin, "xyz", 3, "0 0 0")), np.zeros(3)
     if visual.shape == "box":
-        return LinkShape(centre, axes, 0.5 * np.array(_read_numbers(visual.attributes, "size", 3)), 0.0, 0.0)
+        return LinkShape(centre, axes, 0.5 * np.array(_read_sizes(visual.attributes, "size", 3)), 0.0, 0.0)
     if visual.shape not in ("cylinder", "sphere", "capsule"):
         return None
-    radius = _read_numbers(visual.attributes, "radius", 1)[0]
+    radius = _read_sizes(visual.attributes, "radius", 1)[0]
     if visual.shape == "sphere":
         return LinkShape(centre, axes, zero_vector, radius, 0.0)
-    half_extents = np.array([0.0, 0.0, 0.5 * _read_numbers(visual.attributes, "length", 1)[0]])
+    half_extents = np.array([0.0, 0.0, 0.5 * _read_sizes(visual.attributes, "length", 1)[0]])
     return LinkShape(centre, axes, half_extents, *((0.0, radius) if visual.shape == "cylinder" else (radius, 0.0)))
+
+
+def _read_sizes(attributes: Attributes, name: str, count: int) -> list[float]:
+    sizes = _read_numbers(attributes, name, count)
+    if min(sizes) < 0.0:
+        raise ValueError(f"{name} must not be negative: {quote_excerpt(attributes[name])}")
+    return sizes
 
 
 def _read_numbers(attributes: Attributes, name: str, count: int, default: str = "") -> list[float]:
