@@ -42,10 +42,14 @@ from poise.retargeting.transfer import is_limb
 MAX_ARM_ERROR_DEG, MAX_MOVED_ARM_ERROR_DEG = 0.1, 15.0
 MAX_LEG_ERROR_DEG, MAX_PLANTED_LEG_ERROR_DEG = 0.1, 20.0
 MAX_SKATE_CM_S, MAX_DEPTH_MM, MAX_FLOATING_MM = 0.1, 1.0, 1.0
+# The same on ground that is not level: steps lift knees, and depth is that of planting on hills and steps.
+MAX_CLIMBING_LEG_ERROR_DEG, MAX_CLIMBING_DEPTH_MM = 75.0, 5.0
 MAX_JUMP_RATIO = 2.0
 MAX_HAND_ERROR = 0.03  # arm lengths
 # of the limb's length: smaller changes of step are no jump
 _MIN_JUMP = 0.01
+# of the leg: ground under the feet whose heights differ by less is level
+_LEVEL = 1e-6
 # weight of the distance of hands from which it counts in full: the mean of ones is rounded
 _FULL_TOUCH = 0.999
 # words of the report that the page has, too
@@ -274,7 +278,7 @@ def build_report(measured: Measured) -> RetargetReport:
     """Measure a retargeted clip."""
     source, target = measured.source.poses.world, measured.target.poses.world
     errors = _measure_limbs(measured, source, target)
-    everywhere = np.ones(len(measured.source), dtype=np.bool_)
+    everywhere, is_level = np.ones(len(measured.source), dtype=np.bool_), _is_ground_level(measured, target)
     limbs = tuple(_summarise_limb(role, *angles, everywhere) for role, angles in errors.items())
     planted, contacts, motion = measured.planted, measured.contacts, measured.robot
     robot = None
@@ -308,23 +312,38 @@ def build_report(measured: Measured) -> RetargetReport:
         unmatched=tuple(row.role for row in measured.match.joints if not row.is_used),
         robot=robot,
         worse=(
-            *_list_losses((limbs, standing), (feet, hands), jumps, measured),
+            *_list_losses((limbs, standing), (feet, hands), jumps, measured, is_level=is_level),
             *(() if robot is None else robot.list_losses()),
         ),
         notes=measured.notes,
         times=measured.target.times,
         angles={role: angles for role, (angles, _) in errors.items()},
-        bounds={role: find_bound(role, measured) for role in errors},
+        bounds={role: find_bound(role, measured, is_level=is_level) for role in errors},
         contacts=contacts,
         planting=None if planted is None else planted.report,
     )
 
 
-def find_bound(role: str, measured: Measured) -> float:
+def _is_ground_level(measured: Measured, target: Transforms) -> bool:
+    """Return whether feet go over ground of one height. Also where they are on none."""
+    body = measured.bodies[1]
+    ankles = target.positions[:, [body.rows[f"{side}Foot"] for side in SIDES]]
+    if measured.planted is not None:
+        heights = measured.planted.terrain.heights(ankles)
+    elif measured.robot is not None and measured.robot.contacts is not None:
+        heights = measured.robot.sample(rotations.rotate(body.world_turn, ankles).reshape(-1, 3)[:, :2])[0]
+    else:
+        return True
+    return float(np.ptp(heights)) <= _LEVEL * body.leg_length
+
+
+def find_bound(role: str, measured: Measured, *, is_level: bool) -> float:
     """Find the bound of a segment's error of direction [degrees].
 
     It is larger where hands were moved, of legs whose feet were planted, and of robots.
     """
+    if role.endswith("Leg") and not is_level:
+        return MAX_CLIMBING_LEG_ERROR_DEG
     if measured.robot is not None:
         return MAX_ROBOT_ERROR_DEG
     if role.endswith("Arm"):
@@ -437,6 +456,8 @@ def _list_losses(
     feet_and_hands: tuple[Mapping[str, float] | None, tuple[float, float] | None],
     jumps: tuple[Jump, ...],
     measured: Measured,
+    *,
+    is_level: bool,
 ) -> list[str]:
     """List what exceeds its bound, a sentence each."""
     feet, hands = feet_and_hands
@@ -447,15 +468,16 @@ def _list_losses(
         *(limb for limb in limbs if limb.role.endswith("Arm")),
         *(limb for limb in legs if limb.role.endswith("Leg")),
     ):
-        bound = find_bound(limb.role, measured)
+        bound = find_bound(limb.role, measured, is_level=is_level)
         if limb.p95 > bound:
             losses.append(
                 f"{limb.role} is {limb.p95:.1f} deg off the source's direction (95 % of frames), more than {bound:g}; "
                 f"most at frame {limb.worst_frame}"
             )
+    most_deep = MAX_DEPTH_MM if is_level else MAX_CLIMBING_DEPTH_MM
     for name, unit, bound in (
         ("skate", "cm/s", MAX_SKATE_CM_S if measured.robot is None else MAX_ROBOT_SKATE_CM_S),
-        ("depth", "mm", MAX_DEPTH_MM if measured.robot is None else MAX_ROBOT_DEPTH_MM),
+        ("depth", "mm", most_deep if measured.robot is None else MAX_ROBOT_DEPTH_MM),
         ("floating", "mm", MAX_FLOATING_MM if measured.robot is None else MAX_ROBOT_FLOATING_MM),
     ):
         if feet is not None and feet[name] > bound:
