@@ -184,6 +184,16 @@ def test_the_longest_bone_has_a_short_end():
     assert 0 < np.linalg.norm(joints[2]["bone"]) < 0.1 * 3
 
 
+def test_toes_without_an_end_are_level():
+    """On the way of the foot they would stick out of the shoe, down into the floor."""
+    rig = poise.load(samples.path("humanoid.glb"))
+    joints = {joint["name"]: joint for joint in build_rig_message(rig).message["joints"]}
+    world = rig.rest.world["LeftToe"]
+    way = rotations.rotate(world.rotations, np.array(joints["LeftToe"]["bone"]))
+    assert abs(way[1]) < 1e-9
+    assert way[2] > 0.02
+
+
 def test_bones_follow_the_body_not_the_limbs():
     rig = poise.load(samples.path("humanoid.bvh"))
     joints = {joint["name"]: joint for joint in build_rig_message(rig).message["joints"]}

@@ -29,6 +29,7 @@ from poise.viewer.glb_assets import build_glb_asset, build_robot_asset
 
 
 _STUB_RATIO = 0.35  # length of a leaf as a fraction of the bone into it
+_MIN_LEVEL_TOES = 0.1  # of a foot's bone: with a smaller level part it does not show where toes point
 _MAX_STUB_RATIO = 0.06  # largest length of a leaf, as a fraction of the character's size
 _ZERO_LENGTH_RATIO = 1e-6  # shorter bones count as zero, as a fraction of the character's size
 _NON_BONE_KEYS = ("mesh", "camera", "skin")
@@ -73,7 +74,8 @@ def compute_bone_vectors(
 
     It leads to the next joint of the chain, in the joint's own frame after its rotation.
 
-    A leaf leads to the point of its loop, or continues the bone into it for a short length.
+    A leaf leads to the point of its loop, or continues the bone into it for a short length; toes do so on the level,
+    for on the way of the foot they would stick out of the shoe.
     """
     world = Pose(skeleton, skeleton.rest_q).world
     positions, world_rotations = world.positions, world.rotations
@@ -88,7 +90,7 @@ def compute_bone_vectors(
             if child >= 0
             else world.affine[joint_index, :, :3] @ loop_points[joint_index]
             if joint_index in loop_points
-            else _build_stub(skeleton, joint_index, positions, character_size, up)
+            else _build_stub(skeleton, joint_index, role_by_joint, positions, character_size, up)
         )
     return rotations.rotate(rotations.inverse(world_rotations), bones)
 
@@ -145,11 +147,21 @@ def _find_incoming_bone(skeleton: Skeleton, joint_index: int, positions: Floats,
     return None
 
 
-def _build_stub(skeleton: Skeleton, joint_index: int, positions: Floats, character_size: float, up: str) -> Floats:
+def _build_stub(
+    skeleton: Skeleton,
+    joint_index: int,
+    role_by_joint: dict[str, str],
+    positions: Floats,
+    character_size: float,
+    up: str,
+) -> Floats:
     incoming_bone = _find_incoming_bone(skeleton, joint_index, positions, _ZERO_LENGTH_RATIO * character_size)
     if incoming_bone is None:
         return 0.5 * _MAX_STUB_RATIO * character_size * np.eye(3)["xyz".index(up)]
     length = float(np.linalg.norm(incoming_bone))
+    if role_by_joint.get(skeleton.names[joint_index], "").endswith("Toes"):
+        level = incoming_bone * (1.0 - np.eye(3)["xyz".index(up)])
+        incoming_bone = level * (length / max(float(np.linalg.norm(level)), _MIN_LEVEL_TOES * length))
     return incoming_bone * min(_STUB_RATIO, _MAX_STUB_RATIO * character_size / length)
 
 
