@@ -40,6 +40,23 @@ def legal_targets(skeleton, k, seed=0):
     return poise.Pose(skeleton, q).world["tip"], q
 
 
+@pytest.mark.parametrize("limit", [CONE, BOX, HINGE])
+class TestByKernel:
+    @given(seed=seeds)
+    def test_it_clamps_as_the_arrays_do(self, limit, seed):
+        s = chain(limit, 5)
+        q = random_q(rng_of(seed), s, 3)
+        legal_q, _ = s.legal(q)
+        np.testing.assert_allclose(s.bounds.clamp_by_kernel(q), legal_q, rtol=0, atol=1e-9)
+        assert s.bounds.clamp_by_kernel(legal_q).tobytes() == legal_q.tobytes()
+
+    def test_what_is_within_the_tolerance_stays_bit_for_bit(self, limit):
+        s = chain(limit, 5)
+        legal_q, _ = s.legal(random_q(rng_of(5), s, 3))
+        near_q = legal_q + 1e-11
+        assert s.bounds.clamp_by_kernel(near_q).tobytes() == near_q.tobytes()
+
+
 @pytest.mark.parametrize("limit", [CONE, BOX])
 class TestHard:
     def test_targets_of_legal_poses_are_reached_and_the_limits_hold(self, limit):

@@ -693,6 +693,7 @@ def solve_lanes(lane_kind, tree, problems, limits, max_residuals, work, scratch,
         if l >= active_count:
             scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
     while active_count > 0:
+        busy_bits = mask_to_bits(lanes.lane_state[LANE_PROBLEM] >= 0.0)
         error, met_mask = evaluate_lanes(lane_kind, tree, limits, lanes, workspace, uses_differences)
         if mask_to_bits(undo_steps(lane_kind, lanes, error, settings)) != 0:
             # A lane with an undone step needs its previous residual and Jacobian again. Measuring the other lanes
@@ -701,7 +702,7 @@ def solve_lanes(lane_kind, tree, problems, limits, max_residuals, work, scratch,
         lanes.lane_state[PREVIOUS_ERROR] = error
         store_best(lanes, workspace, error, met_mask)
         if has_limits:
-            freeze_balls(lane_kind, tree, limits, lanes, False)
+            freeze_balls(lane_kind, tree, limits, lanes, busy_bits, False)
         freeze_dofs(lane_kind, tree, lanes, False)
         bend_mask = find_stationary_lanes(lane_kind, tree, lanes, error)
         # A lane at its end steps along with the others; its result is stored already.
@@ -722,7 +723,8 @@ def solve_lanes(lane_kind, tree, problems, limits, max_residuals, work, scratch,
             bend_chain(lane_kind, tree, lanes, bend_mask, settings[layout.METHOD_INITIAL_BEND])
         apply_step(lane_kind, tree, lanes, bends_any)
         for l in range(w if has_limits else 0):
-            clamp_balls(tree, limits, scalars.u, w, l)
+            if (busy_bits >> l) & 1 == 1:
+                clamp_balls(tree, limits, scalars.u, w, l)
         for l in range(w if end_bits != 0 else 0):
             if (end_bits >> l) & 1 and scalars.lane_state[LANE_PROBLEM * w + l] >= 0.0:
                 is_met = (met_bits >> l) & 1 == 1

@@ -53,6 +53,22 @@ def clamp(value, low, high):
 
 
 @inline
+def measure_circular_distance(angle, end):
+    """Measure the distance [rad] of two angles on the circle."""
+    difference = angle - end
+    return abs(difference - TWO_PI * math.floor(difference / TWO_PI + 0.5))
+
+
+@inline
+def find_nearest_end(angle, low, high):
+    """Return the end of a range nearer on the circle.
+
+    An angle just beyond the high end of a wide range may be nearer to the low end.
+    """
+    return low if measure_circular_distance(angle, low) <= measure_circular_distance(angle, high) else high
+
+
+@inline
 def clamp_angle(angle, low, high):
     """Return the angle x in low..high with the greatest cos(x - angle).
 
@@ -63,14 +79,11 @@ def clamp_angle(angle, low, high):
     if angle < low:
         # As few whole turns as possible: the nearest equivalent in the range.
         equivalent = angle + TWO_PI * math.ceil((low - angle) / TWO_PI)
-    elif angle > high:
+        return equivalent if equivalent <= high else find_nearest_end(equivalent, low, high)
+    if angle > high:
         equivalent = angle - TWO_PI * math.ceil((angle - high) / TWO_PI)
-    else:
-        return angle
-    if low <= equivalent <= high:
-        return equivalent
-    # On the circle, an angle just beyond the high end of a wide range may be nearer to the low end.
-    return low if math.cos(low - angle) >= math.cos(high - angle) else high
+        return equivalent if equivalent >= low else find_nearest_end(equivalent, low, high)
+    return angle
 
 
 @inline
@@ -130,6 +143,7 @@ def cap_rotation(q, max_angle):
 
 
 EDGE_TOLERANCE = 1e-6  # [rad, fraction of the ellipse] closer to a bound counts as being at it
+ESTIMATE_MARGIN_RAD = 0.006  # [rad] more than the error of an estimated angle, 0.005, and the tolerance at a bound
 
 
 @inline
@@ -141,10 +155,12 @@ def has_hard_limit(limit):
 @inline
 def is_clearly_inside(limit, q):
     """Return whether a rotation is clearly inside its limit. A quick test; most rotations pass it."""
-    if limit[LIMIT_KIND] != SWING_TWIST:
+    if limit[LIMIT_KIND] != SWING_TWIST and limit[LIMIT_KIND] != EULER_BOX:
         return False
-    # Only swing and twist have a test without arc functions.
-    return _is_inside_swing_twist(limit, q.w, rotate(conjugate(read_quat_at(limit, LIMIT_FRAME)), Vec(q.x, q.y, q.z)))
+    vector_part = rotate(conjugate(read_quat_at(limit, LIMIT_FRAME)), Vec(q.x, q.y, q.z))
+    if limit[LIMIT_KIND] == SWING_TWIST:
+        return _is_inside_swing_twist(limit, q.w, vector_part)
+    return _is_inside_euler_box(limit, Quat(q.w, vector_part.x, vector_part.y, vector_part.z))
 
 
 @device_function
@@ -163,6 +179,8 @@ def clamp_rotation(limit, q):
             return q
         is_legal, clamped = _clamp_swing_twist(limit, Quat(q.w, vector_part.x, vector_part.y, vector_part.z))
     else:
+        if _is_inside_euler_box(limit, Quat(q.w, vector_part.x, vector_part.y, vector_part.z)):
+            return q
         is_legal, clamped = _clamp_euler_box(limit, Quat(q.w, vector_part.x, vector_part.y, vector_part.z))
     if is_legal:
         return q
@@ -324,6 +342,46 @@ def _find_nearest_in_ellipse(limit, x, y):
 
 
 # --- three angles ------------------------------------------------------------------------------------------------
+
+
+@device_function
+def _is_inside_euler_box(limit, q):
+    """Return whether a rotation is clearly inside a box of Euler angles.
+
+    It is at no end. The test needs no function of an angle, and most rotations pass.
+
+    Angles are estimated from the rotation matrix of Rx(a) Ry(b) Rz(c), whose third column has the sine of b and, times
+    the cosine of b, sine and cosine of a; its first row has those of c. Near gimbal lock (b at a quarter turn) a and c
+    are rounding, and nothing is said.
+    """
+    ww, xx, yy, zz = q.w * q.w, q.x * q.x, q.y * q.y, q.z * q.z
+    sine_b = 2.0 * (q.w * q.y + q.x * q.z)
+    sine_a, cosine_a = 2.0 * (q.w * q.x - q.y * q.z), ww - xx - yy + zz
+    cosine_b = math.sqrt(sine_a * sine_a + cosine_a * cosine_a)
+    if not cosine_b > ESTIMATE_MARGIN_RAD * abs(sine_b):
+        return False
+    b = _estimate_angle(sine_b, cosine_b)
+    if not limit[LIMIT_Y_LOW] + ESTIMATE_MARGIN_RAD <= b <= limit[LIMIT_Y_HIGH] - ESTIMATE_MARGIN_RAD:
+        return False
+    a = _estimate_angle(sine_a, cosine_a)
+    if not limit[LIMIT_X_LOW] + ESTIMATE_MARGIN_RAD <= a <= limit[LIMIT_X_HIGH] - ESTIMATE_MARGIN_RAD:
+        return False
+    c = _estimate_angle(2.0 * (q.w * q.z - q.x * q.y), ww + xx - yy - zz)
+    return limit[LIMIT_Z_LOW] + ESTIMATE_MARGIN_RAD <= c <= limit[LIMIT_Z_HIGH] - ESTIMATE_MARGIN_RAD
+
+
+@inline
+def _estimate_angle(sine, cosine):
+    """Estimate an angle from multiples of its sine and cosine. The error is below 0.005 rad.
+
+    atan t ~ t / (1 + 0.28125 t^2) for t up to 1 (Lyons, Understanding Digital Signal Processing, 2010).
+    """
+    across, along = abs(sine), abs(cosine)
+    t = min(across, along) / max(across, along)
+    angle = t / (1.0 + 0.28125 * t * t)
+    angle = 0.5 * math.pi - angle if across > along else angle
+    angle = math.pi - angle if cosine < 0.0 else angle
+    return -angle if sine < 0.0 else angle
 
 
 @device_function
@@ -544,7 +602,7 @@ def _compute_box_gradients(limit, q):
     """
     a, b, c = compute_euler_angles(q)
     # Use the triple inside the box; its ends are the active bounds.
-    if _measure_box_excess(limit, a, b, c) > EDGE_TOLERANCE:
+    if _measure_box_excess(limit, a, b, c) > 2.0 * EDGE_TOLERANCE:
         a, b, c = a + math.pi, math.pi - b, c + math.pi
     triple_sign = -1.0 if math.cos(b) < 0.0 else 1.0
     sa, ca, sb, cb = math.sin(a), math.cos(a), math.sin(b), math.cos(b)
@@ -560,10 +618,10 @@ def _compute_box_gradients(limit, q):
 
 @inline
 def _measure_box_excess(limit, a, b, c):
-    """Measure the largest excess of the angles beyond their ranges."""
-    a = abs(math.sin(0.5 * (clamp_angle(a, limit[LIMIT_X_LOW], limit[LIMIT_X_HIGH]) - a)))
-    b = abs(math.sin(0.5 * (clamp_angle(b, limit[LIMIT_Y_LOW], limit[LIMIT_Y_HIGH]) - b)))
-    return max(max(a, b), abs(math.sin(0.5 * (clamp_angle(c, limit[LIMIT_Z_LOW], limit[LIMIT_Z_HIGH]) - c))))
+    """Measure the largest distance [rad] of three angles from their ranges."""
+    a = measure_circular_distance(clamp_angle(a, limit[LIMIT_X_LOW], limit[LIMIT_X_HIGH]), a)
+    b = measure_circular_distance(clamp_angle(b, limit[LIMIT_Y_LOW], limit[LIMIT_Y_HIGH]), b)
+    return max(max(a, b), measure_circular_distance(clamp_angle(c, limit[LIMIT_Z_LOW], limit[LIMIT_Z_HIGH]), c))
 
 
 @inline
@@ -571,9 +629,9 @@ def _find_end_sign(angle, low, high):
     """Return the side of a range end. -1 at the low end, 1 at the high one, else 0."""
     if high - low >= TWO_PI:
         return 0.0
-    if abs(math.sin(0.5 * (angle - high))) < EDGE_TOLERANCE:
+    if measure_circular_distance(angle, high) < 2.0 * EDGE_TOLERANCE:
         return 1.0
-    return -1.0 if abs(math.sin(0.5 * (angle - low))) < EDGE_TOLERANCE else 0.0
+    return -1.0 if measure_circular_distance(angle, low) < 2.0 * EDGE_TOLERANCE else 0.0
 
 
 # --- Excess of configurations beyond their ranges --------------------------------------------------------------------

@@ -452,6 +452,7 @@ def solve_lanes(lane_kind, tree, problems, limits, work, first, end, trace):
         if l >= active_count:
             scalars.lane_state[LANE_PROBLEM * w + l] = -1.0
     while active_count > 0:
+        busy_bits = mask_to_bits(lanes.lane_state[LANE_PROBLEM] >= 0.0)
         forward_kinematics(tree, lanes)
         error, met_mask = measure_residuals(lane_kind, tree, limits, lanes)
         for i in range(nu):
@@ -462,7 +463,7 @@ def solve_lanes(lane_kind, tree, problems, limits, work, first, end, trace):
             add_soft_limit_step(lane_kind, tree, limits, lanes)
         # Before `freeze_dofs`, which scales J by the step weights.
         if has_limits:
-            freeze_balls(lane_kind, tree, limits, lanes, has_preference)
+            freeze_balls(lane_kind, tree, limits, lanes, busy_bits, has_preference)
         freeze_dofs(lane_kind, tree, lanes, has_preference)
         lanes.lane_state[DAMPING_MULTIPLIER], lanes.lane_state[PREVIOUS_ERROR] = (
             update_damping_multiplier(lanes.lane_state[DAMPING_MULTIPLIER], lanes.lane_state[PREVIOUS_ERROR], error),
@@ -479,7 +480,8 @@ def solve_lanes(lane_kind, tree, problems, limits, work, first, end, trace):
         max_step = apply_step(lane_kind, tree, lanes, has_preference)
         if has_limits:
             for l in range(w):
-                clamp_balls(tree, limits, scalars.u, w, l)
+                if (busy_bits >> l) & 1 == 1:
+                    clamp_balls(tree, limits, scalars.u, w, l)
         if trace.shape[0] > 0 and scalars.lane_state[LANE_PROBLEM * w] == first:
             record_trace(
                 trace,

@@ -293,27 +293,30 @@ def freeze_dofs(lane_kind, tree, lanes, has_preference):
 
 
 @device_function
-def is_inside_in_all_lanes(lane_kind, tree, limits, lanes, i):
-    """Return whether node i's ball is clearly inside its limit everywhere."""
-    ball_rotation = read_quat_at(lanes.u, read_node(tree.nodes, i).u_start)
+def find_lanes_near_limit(lane_kind, tree, limits, lanes, i, busy_bits):
+    """Find the busy lanes with node i's ball near its limit. Returns their bits."""
+    ball_rotation, found_bits = read_quat_at(lanes.u, read_node(tree.nodes, i).u_start), 0
     for l in range(count_lanes(lane_kind)):
-        if not is_clearly_inside(
-            limits[i],
-            get_quat_lane(ball_rotation, l),
-        ):
-            return False
-    return True
+        if (busy_bits >> l) & 1 == 1 and not is_clearly_inside(limits[i], get_quat_lane(ball_rotation, l)):
+            found_bits |= 1 << l
+    return found_bits
 
 
 @device_function
-def freeze_balls(lane_kind, tree, limits, lanes, has_preference):
-    """Remove outward motion of limited balls from J. Call it before `freeze_dofs`, the counterpart for other dofs."""
+def freeze_balls(lane_kind, tree, limits, lanes, busy_bits, has_preference):
+    """Remove outward motion of limited balls from J. Call it before `freeze_dofs`, the counterpart for other dofs.
+
+    Lanes without a bit in busy_bits have no problem; they are left as they are.
+    """
     if limits is None:
         return
     zero = broadcast(lane_kind, 0.0)
     for i in range(tree.nodes.shape[0]):
+        if not has_hard_limit(limits[i]):
+            continue
         # Most balls are inside their limits most of the time; this check needs no angle.
-        if not has_hard_limit(limits[i]) or is_inside_in_all_lanes(lane_kind, tree, limits, lanes, i):
+        near_bits = find_lanes_near_limit(lane_kind, tree, limits, lanes, i, busy_bits)
+        if near_bits == 0:
             continue
         _, _, u_start, dof_start = read_node(tree.nodes, i)
         push_x, push_y = (
@@ -323,6 +326,8 @@ def freeze_balls(lane_kind, tree, limits, lanes, has_preference):
         push_z = compute_push(lane_kind, tree, lanes, dof_start + 2, has_preference)
         ax, ay, az, bx, by, bz, cx, cy, cz = zero, zero, zero, zero, zero, zero, zero, zero, zero
         for l in range(count_lanes(lane_kind)):
+            if (near_bits >> l) & 1 == 0:
+                continue
             ball_rotation = read_quat_at(lanes.u, u_start)
             q = get_quat_lane(ball_rotation, l)
             # A ball at the edge of its cone may still move along it: only outward directions are blocked, at most

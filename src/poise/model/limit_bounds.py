@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from poise import kernels
 from poise.errors import InputError
 from poise.kernels import layout, thresholds
 from poise.maths import rotations
@@ -451,8 +452,34 @@ class Bounds:
 
         Values within 1e-9 of legal are returned unchanged, bit for bit.
         """
+        legal_q, changed_rows = self._clamp_values(q)
+        joint_rows, ball_columns, limit_rows = self.ball_limits
+        for balls in self._group_balls_outside(legal_q):
+            columns = ball_columns[balls]
+            legal_rotations = clamp_rotations(limit_rows[balls], legal_q[..., columns])
+            is_outside_limit = _replace_outside(legal_q, columns, legal_rotations)
+            is_ever_outside = is_outside_limit.reshape(-1, len(balls)).any(axis=0)
+            changed_rows |= {joint_rows[ball] for ball in balls[is_ever_outside].tolist()}
+        return legal_q, tuple(self.names[i] for i in sorted(changed_rows))
+
+    def clamp_by_kernel(self, q: Floats) -> Floats:
+        """Clamp q (k, nq) to the nearest legal configurations, by kernel.
+
+        It is `find_nearest_legal` but for rounding of ball joints. For solvers, which need the kernels anyway.
+        """
+        legal_q, _ = self._clamp_values(q)
+        _, columns, limit_rows = self.ball_limits
+        if len(columns):
+            clamped_q = np.array(legal_q, order="C")
+            kernels.limits.clamp_rotations(columns[:, 0].copy(), limit_rows, clamped_q)
+            if clamped_q.tobytes() != legal_q.tobytes():
+                _replace_outside(legal_q, columns, clamped_q[:, columns])
+        return legal_q
+
+    def _clamp_values(self, q: Floats) -> tuple[Floats, set[int]]:
+        """Clamp values, and ball joints made hinges. Also return the rows of the changed joints."""
         if self.is_unlimited:
-            return q.copy(), ()
+            return q.copy(), set()
         ranges = self.value_ranges
         is_outside = (q < ranges[:, 0] - _LIMIT_SLACK) | (q > ranges[:, 1] + _LIMIT_SLACK)
         changed_rows: set[int] = set()
@@ -472,15 +499,7 @@ class Bounds:
             changed_rows |= {
                 row for row, is_off in zip(hinges.joint_rows, np.atleast_1d(is_ever_off), strict=True) if is_off
             }
-        joint_rows, ball_columns, limit_rows = self.ball_limits
-        for balls in self._group_balls_outside(legal_q):
-            columns = ball_columns[balls]
-            legal_rotations = clamp_rotations(limit_rows[balls], legal_q[..., columns])
-            is_outside_limit = measure_rotation_excess(legal_q[..., columns], legal_rotations) > _LIMIT_SLACK
-            legal_q[..., columns] = np.where(is_outside_limit[..., None], legal_rotations, legal_q[..., columns])
-            is_ever_outside = is_outside_limit.reshape(-1, len(balls)).any(axis=0)
-            changed_rows |= {joint_rows[ball] for ball in balls[is_ever_outside].tolist()}
-        return legal_q, tuple(self.names[i] for i in sorted(changed_rows))
+        return legal_q, changed_rows
 
     def _group_balls_outside(self, q: Floats) -> list[Ints]:
         """Group the ball joints outside their limits, or near the ends.
@@ -521,6 +540,13 @@ class Bounds:
             return np.maximum(np.maximum(limit.low - value, value - limit.high), 0.0)
         angle = rotations.twist_angle(q[..., self._find_quaternion_columns((i,))[0]], np.array(limit.axis))
         return np.abs(wrap_angles(angle - clamp_angles(angle, limit.low, limit.high)))
+
+
+def _replace_outside(q: Floats, columns: Ints, legal_rotations: Floats) -> Bools:
+    """Replace illegal rotations of q by legal ones (..., b, 4). Returns which are replaced (..., b)."""
+    is_outside = measure_rotation_excess(q[..., columns], legal_rotations) > _LIMIT_SLACK
+    q[..., columns] = np.where(is_outside[..., None], legal_rotations, q[..., columns])
+    return is_outside
 
 
 def _clamp_hinges(hinges: HingedBalls, quaternions: Floats) -> tuple[Floats, Floats]:

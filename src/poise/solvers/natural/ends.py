@@ -140,7 +140,7 @@ def _level_ends(ends: tuple[End, ...], problem: Problem, q: Floats, floor: Floor
         columns = rows[:, None], find_rotation_columns(skeleton, end.row)
         local = rotations.multiply(rotations.inverse(own[rows]), lifted[rows])
         found[columns] = rotations.multiply(found[columns], local)
-    return found if found is q else skeleton.legal(found)[0]
+    return found if found is q else skeleton.bounds.clamp_by_kernel(found)
 
 
 def turn_ends_back(
@@ -163,7 +163,7 @@ def turn_ends_back(
             found = found.copy() if found is q else found
             columns = rows[:, None], find_rotation_columns(skeleton, end.row)
             found[columns] = rotations.multiply(found[columns], rotations.from_vector(shares[rows, None] * way[rows]))
-    return found if found is q else skeleton.legal(found)[0]
+    return found if found is q else skeleton.bounds.clamp_by_kernel(found)
 
 
 def _find_clear_shares(end: End, at: Floats, own: Floats, way: Floats, floor: Floor, tolerance: Tolerance) -> Floats:

@@ -147,7 +147,7 @@ def hold_free_parts(free: FreeParts, origin: Pose, after: Pose) -> Floats:
         _pack_references(free, origin), origin_q, turns, free.up, free.part_rows,
         free.part_numbers, free.joint_rows, free.joint_frames, q,
     )  # fmt: skip
-    return skeleton.legal(q)[0] if free.has_limits else q
+    return skeleton.bounds.clamp_by_kernel(q) if free.has_limits else q
 
 
 def _pack_references(free: FreeParts, origin: Pose) -> Floats:

@@ -150,7 +150,7 @@ def turn_gaze(chain: GazeChain, problem: Problem, pose: Pose, targets: Floats) -
         axis = rest / np.where(angle > 0.0, angle, 1.0)[:, None]
         neck, spine, _ = _share_angle(angle, nods)
         _turn_joints(pose, q, (chain.groups[1], axis * spine[:, None]), (chain.groups[0], axis * neck[:, None]))
-    return skeleton.legal(q)[0] if any(limit is not None for limit in skeleton.limits) else q
+    return skeleton.bounds.clamp_by_kernel(q) if any(limit is not None for limit in skeleton.limits) else q
 
 
 @lru_cache

@@ -627,7 +627,7 @@ def twist_spine(
     q[:] = pose.flat_q
     q[:, own] = rotations.multiply(q[:, own], rotations.about(axes, twists[:, None] / len(joints)))
     rows = np.flatnonzero(twists)
-    q[rows] = s.legal(q[rows])[0]
+    q[rows] = s.bounds.clamp_by_kernel(q[rows])
     return q, rotations.about(up, pelvis_twists) if pelvis_twists.any() else None
 
 
@@ -654,7 +654,7 @@ def bend_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) 
     axes = rotations.rotate(rotations.inverse(turns), found.axis[rows][:, None])
     own = rows[:, None, None], _find_spine_columns(s, spine)
     q[own] = rotations.multiply(q[own], rotations.about(axes, found.bend[rows][:, None]))
-    q[rows] = s.legal(q[rows])[0]
+    q[rows] = s.bounds.clamp_by_kernel(q[rows])
     return q
 
 

@@ -608,7 +608,7 @@ def _bend_missed(
     else:
         near = around.select(missed)
         q, _ = bend_naturally(bends, plan, there.start, tips, tolerance, turned, near)
-    there_first = there.with_q(part.skeleton.legal(q)[0])
+    there_first = there.with_q(part.skeleton.bounds.clamp_by_kernel(q))
     found = run_solver_by_group(_ONCE, there_first, own, _sharpen(tolerance), Request())
     better = there.is_met(there.compute_errors(found.q, own), tolerance)
     if not better.any():

@@ -112,4 +112,4 @@ def turn_toes(held: HeldToes, pose: Pose, toe_turns: Floats) -> Floats:
     own = pose.world.rotations.reshape(-1, len(skeleton), 4)[:, held.toes]
     columns = find_rotation_columns(skeleton, held.toes)
     q[:, columns] = rotations.multiply(q[:, columns], rotations.multiply(rotations.inverse(own), toe_turns))
-    return skeleton.legal(q)[0]
+    return skeleton.bounds.clamp_by_kernel(q)

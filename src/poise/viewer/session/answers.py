@@ -8,6 +8,7 @@ state: any thread may do it, and drop it.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,17 +25,24 @@ from poise.solvers.base.interface import Status
 from poise.viewer import protocol
 from poise.viewer.document.document import Document
 from poise.viewer.session.race import LiveRecord
-from poise.viewer.view_solver import ViewOutcome, ViewSolver
+from poise.viewer.view_solver import Verdict, ViewOutcome, ViewSolver
 
 MAX_TRACED_SOLVE_S = 0.3  # [s] longer solves are not repeated for their curve
 _NO_CURVE_SENTENCE = f"no curve is drawn for solves longer than {MAX_TRACED_SOLVE_S:g} s"
 # [rad, file units] difference up to which a joint counts as unmoved: the error of reached goals
 _SAME_VALUE_TOLERANCE = 1e-6
-_STATUS_NAMES = {protocol.STATUS_REFUSED: "refused", protocol.STATUS_NOTHING: "nothing"}
+_STATUS_NAMES = {
+    protocol.STATUS_MISSED: "missed",
+    protocol.STATUS_REFUSED: "refused",
+    protocol.STATUS_NOTHING: "nothing",
+}
+
+
+_MOVING_VERDICT = Verdict(protocol.STATUS_MISSED, "missed: the reason follows when the target rests")
 
 
 class PoseAnswer(NamedTuple):
-    """Message for the page. It is stale without the newest figures of a race."""
+    """Message for the page. It is stale without the newest figures of a race, or without a reason."""
 
     message: dict[str, Any]
     is_stale: bool = False
@@ -48,12 +56,24 @@ class ViewRequest:
     pose        the displayed one of the first character
     errors      the error per iteration so far, or nothing
     tracer      solver that repeats the solve with a trace instead, or None
+    is_partial  whether the reason of a missed goal or the error curve is left to a later answer
     """
 
     outcome: ViewOutcome
     pose: Pose
     errors: tuple[float, ...] = ()
     tracer: ViewSolver | None = None
+    is_partial: bool = False
+
+    def without_search(self, max_traced_s: float) -> ViewRequest:
+        """Return the request without a search for reasons. Longer solves have no curve, either."""
+        outcome, tracer = self.outcome, self.tracer
+        if outcome.lacks_reason:
+            outcome = dataclasses.replace(outcome, verdict_source=_MOVING_VERDICT)
+        if outcome.seconds > max_traced_s:
+            tracer = None
+        is_partial = outcome is not self.outcome or tracer is not self.tracer
+        return dataclasses.replace(self, outcome=outcome, tracer=tracer, is_partial=is_partial)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +100,10 @@ class AnswerRequest:
 
         It has sentences, error curves, joints at their limits and the selected joint.
         """
-        selected_joint, race, is_stale = self.selected_joint, None, False
+        selected_joint, race, is_stale = self.selected_joint, None, any(view.is_partial for view in self.views)
         if self.record is not None:
             figures = self.record.measure()
-            race, is_stale = {**figures.describe(), "last": self.last}, figures.is_stale
+            race, is_stale = {**figures.describe(), "last": self.last}, is_stale or figures.is_stale
         message = {
             "kind": "answer",
             "version": self.document_version,

@@ -34,6 +34,8 @@ from poise.viewer.view_solver import (
 _FRAME_INTERVAL_S = 1 / 60  # [s] between frames of playing and iterating
 _IDLE_INTERVAL_S = 1 / 30  # [s] between frames of a figure that moves by itself
 _ANSWER_INTERVAL_S = 1 / 12  # [s] between answers (sentences and curves)
+_REST_S = 0.12  # [s] without a change after which nothing moves: a drag of 60 pictures a second goes on until then
+_MAX_MOVING_TRACE_S = 0.004  # [s] longer solves have no curve while something moves: a quarter of a picture
 _MAX_CLIP_STEP_S = 0.25  # [s] largest time step of a clip: no jump after the page was asleep
 _NO_CHAIN_SENTENCE = "no chain is switched on: add one by its root and tip"
 _NO_PULL_SENTENCE = "nothing is pulled: press on a part and drag it"
@@ -88,6 +90,7 @@ class PoseState:
         self.document_version = 1
         self.selected_joint: str | None = None
         self.dragged_chain: str | None = None  # the chain with the last moved target
+        self.is_dragging = False  # whether the last change moved on what was dragged before
         self.is_curve_watched = True  # whether the page shows the error curve: it takes another solve
         self.pending_steps: int = 0  # requested single iterations
         self.program_pose: Pose | None = None
@@ -104,6 +107,7 @@ class PoseState:
         self._wants_idle = False  # the page lets the figure move by itself
         self._is_converged = self._has_restored_outcomes = self._starts_over = False
         self._answer_time, self._is_answer_pending = 0.0, True
+        self._change_time = 0.0
         self._answer_request: AnswerRequest | None = None  # the one whose answer is still to come
         self._frame_time = 0.0
 
@@ -163,6 +167,7 @@ class PoseState:
         self._curves = _make_empty_curves()
         self._wants_idle = False
         self._answer_request = None
+        self._change_time = time.perf_counter()
 
     def start_over(self) -> None:
         """Start the next solve from the start pose. This shows the effect of another method."""
@@ -365,7 +370,10 @@ class PoseState:
             return lambda: ViewOutcome(q, q, Verdict(sentence=sentence))
         view_solver, chains = self.find_view_solver(view, base_pose), document.active_chains
         self._compiled_kinds.add(self._build_problem_kind(view))
-        return lambda: solve_with_path(view_solver, chains, q) if is_race else view_solver(chains, q)
+        if is_race:
+            return lambda: solve_with_path(view_solver, chains, q)
+        follows = self.is_dragging and self._outcomes[view].quick_status == protocol.STATUS_MISSED
+        return lambda: view_solver.follow(chains, q) if follows else view_solver(chains, q)
 
     def _store_outcome(self, view: int, outcome: ViewOutcome) -> None:
         self._outcomes[view] = outcome
@@ -471,16 +479,28 @@ class PoseState:
         assert message is not None
         return message
 
-    def begin_answer(self) -> AnswerRequest:
-        """Build the request of an answer about the displayed poses. It replaces the one before."""
+    @property
+    def is_moving(self) -> bool:
+        """Whether the document has just changed, as in a drag."""
+        return time.perf_counter() - self._change_time < _REST_S
+
+    def begin_answer(self, *, is_moving: bool = False) -> AnswerRequest:
+        """Build the request of an answer about the displayed poses. It replaces the one before.
+
+        While something moves, the next pose does not wait for the reason of a missed goal, or a slow error curve: they
+        are in the answer that follows at rest.
+        """
         self._answer_time, self._is_answer_pending = time.perf_counter(), False
         base_pose = self._find_base_pose()
+        views = [self._request_view(view, base_pose) for view in range(self.document.view_count)]
+        if is_moving:
+            views = [view.without_search(_MAX_MOVING_TRACE_S) for view in views]
         self._answer_request = request = AnswerRequest(
             self.document,
             self.document_version,
             self.target_serial,
             self.selected_joint,
-            tuple(self._request_view(view, base_pose) for view in range(self.document.view_count)),
+            tuple(views),
             self._find_watched_chain(),
             self._find_record() if self._is_race else None,
             self.race.last,
@@ -490,7 +510,7 @@ class PoseState:
     def finish_answer(self, request: AnswerRequest, answer: PoseAnswer) -> dict[str, Any] | None:
         """Take an answer and return its message. None where the request was cancelled or overtaken.
 
-        The next answer follows while figures of a race lack the newest targets.
+        The next answer follows while figures of a race lack the newest targets, or a view lacks its reason.
         """
         if request is not self._answer_request:
             return None

@@ -322,6 +322,7 @@ class SessionThread:
         if command is not None:
             self._current_drag = None if name in _DRAG_ENDING_COMMANDS else self._current_drag
             self._settling_rounds = 0 if name in _DRAG_ENDING_COMMANDS else self._settling_rounds
+            self.pose_state.is_dragging = self.pose_state.is_dragging and name not in _DRAG_ENDING_COMMANDS
             command(self, action)
         elif name in ACTIONS:
             try:
@@ -355,7 +356,8 @@ class SessionThread:
             self.pose_state.start_over()
         is_on_ground = name == "target" and new_document.find_chain(read_text(args, "chain")).stays_on_ground
         needs_state = is_on_ground or name in _STATE_CHANGING_ACTIONS
-        self.set_document(new_document, is_quiet=args.get("phase") == "move" and continues_drag and not needs_state)
+        self.pose_state.is_dragging = args.get("phase") == "move" and continues_drag
+        self.set_document(new_document, is_quiet=self.pose_state.is_dragging and not needs_state)
 
     def _is_drag_continued(self, name: str, args: dict[str, Any], *, has_effect: bool) -> bool:
         """Return whether an action continues an effective drag. A drag without effect is no step of undo."""
@@ -538,7 +540,7 @@ class SessionThread:
             self.set_busy(_SOLVE_JOB, None)
 
     def _send_answer(self) -> None:
-        request = self.pose_state.begin_answer()
+        request = self.pose_state.begin_answer(is_moving=self.pose_state.is_moving)
         task = self._run_task(request.compute)
         if not task.has_result:
             self.pose_state.cancel_answer()

@@ -250,7 +250,8 @@ export class Viewport {
   }
 
   _paintHandles() {
-    const status = this._answered?.status ?? "nothing";
+    const told = this._answered?.status ?? "nothing";
+    const status = told === "missed" ? "on_the_way" : told; // why it is missed is told at rest
     const known = /** @type {keyof Palette["status"]} */ (status in this.palette.status ? status : "nothing");
     this.actor?.handles.paint(this.palette, known, this.gizmo.active);
     this.stage.invalidate();
