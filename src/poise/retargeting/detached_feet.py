@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.anatomy.rest_geometry import DETACHED_FOOT
 from poise.model.pose import Pose
+from poise.model.pose_draft import PoseDraft
 from poise.model.roles.bone_names import SIDES
-from poise.model.skeleton import Kind, Skeleton
+from poise.model.skeleton import Skeleton
 
 
 class DetachedFoot(NamedTuple):
@@ -72,26 +72,7 @@ def place_detached_feet(poses: Pose, feet: tuple[DetachedFoot, ...]) -> Pose:
     for foot in feet:
         affine = poses.world.affine
         ankle = affine[..., foot.shin, :, :3] @ foot.ankle + affine[..., foot.shin, :, 3]
-        poses = move_joint(poses, foot.row, ankle - affine[..., foot.row, :, 3])
+        draft = PoseDraft(poses)
+        draft.move(foot.row, ankle - affine[..., foot.row, :, 3])
+        poses = draft.finish()
     return poses
-
-
-def move_joint(poses: Pose, row: int, vectors: Floats) -> Pose:
-    """Move a joint by vectors (..., 3) in the world. What hangs below it goes along."""
-    skeleton = poses.skeleton
-    parent = int(skeleton.parents[row])
-    if parent >= 0:
-        linear = poses.world.affine[..., parent, :, :3]
-        vectors = np.asarray(np.linalg.solve(linear, vectors[..., None])[..., 0], dtype=np.float64)
-    if skeleton.kinds[row] == Kind.FREE:
-        start, turn = int(skeleton.q_start[row]), skeleton.A[row, 3:]
-        q = np.array(poses.q)
-        q[..., start : start + 3] += rotations.rotate(rotations.inverse(turn), vectors)
-        return Pose(skeleton, q, poses.translations, poses.scales)
-    translations = (
-        np.broadcast_to(skeleton.A[:, :3], (*poses.shape, len(skeleton), 3)).copy()
-        if poses.translations is None
-        else np.array(poses.translations)
-    )
-    translations[..., row, :] += vectors
-    return Pose(skeleton, poses.q, translations, poses.scales)

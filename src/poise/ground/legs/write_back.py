@@ -19,13 +19,13 @@ from poise.ground.legs.body import Lean
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.legs import Turned, rebend_legs
 from poise.maths import rotations
-from poise.maths.arrays import Floats, check_finite
+from poise.maths.arrays import Floats
 from poise.maths.vectors import make_vertical
 from poise.model.clip import Clip
-from poise.model.numpy_kinematics import normalise_rotations
 from poise.model.pose import Pose
+from poise.model.pose_draft import PoseDraft
 from poise.model.roles import Leg
-from poise.model.skeleton import Kind, Skeleton
+from poise.model.skeleton import Skeleton
 
 _TIMES = 4  # corrections of ankles at most
 _SAME = 1e-4  # [m]
@@ -33,18 +33,18 @@ _SAME = 1e-4  # [m]
 
 def moved_poses(poses: Pose, figure: Figure, offsets: Floats) -> Pose:
     """Return the poses displaced by offsets (F, 3) [m], z up."""
-    q, translations = poses.q.copy(), _translations(poses).copy()
-    _move(poses, figure.mover, _in_file(figure, offsets), q, translations)
-    return _pose(poses, q, translations)
+    draft = PoseDraft(poses)
+    draft.move(figure.skeleton.index(figure.mover), _in_file(figure, offsets))
+    return draft.finish()
 
 
 def leaning_poses(poses: Pose, figure: Figure, lean: Lean, offsets: Floats) -> Pose:
     """Return the poses of a tilted character with root motion. It was moved by offsets (F, 3) [m], z up."""
     places = rotations.rotate(figure.turn, poses.world_of(figure.trunk).positions / figure.metre) + offsets
-    q, translations = poses.q.copy(), _translations(poses).copy()
-    _move(poses, figure.trunk, _in_file(figure, lean.of(places) - places), q, translations)
-    _turn_joint(poses, figure, figure.trunk, rotations.IDENTITY, lean.turn, q)
-    return _pose(poses, q, translations)
+    draft = PoseDraft(poses)
+    draft.move(figure.skeleton.index(figure.trunk), _in_file(figure, lean.of(places) - places))
+    _turn_joint(poses, figure, figure.trunk, rotations.IDENTITY, lean.turn, draft.q)
+    return draft.finish()
 
 
 def write_poses(poses: Pose, motion: Motion, turned: Turned, offsets: Floats, still: Floats) -> Pose:
@@ -53,16 +53,15 @@ def write_poses(poses: Pose, motion: Motion, turned: Turned, offsets: Floats, st
     offsets  (F, 3) [m] by which the motion was carried over the ground
     still    (F, 3) [m] how much of that is taken back: a figure that is to stay in place
     """
-    figure = motion.figure
-    moved = _in_file(figure, offsets + make_vertical(turned.up))
-    q, translations = poses.q.copy(), _translations(poses).copy()
-    _move(poses, figure.mover, moved - _in_file(figure, still), q, translations)
+    figure, draft = motion.figure, PoseDraft(poses)
+    skeleton, moved = figure.skeleton, _in_file(figure, offsets + make_vertical(turned.up))
+    draft.move(skeleton.index(figure.mover), moved - _in_file(figure, still))
     for i, leg in enumerate(figure.legs):
-        _turn(poses, figure, leg, turned.turns[:, i], q)
-        _lengthen(figure.skeleton, leg, turned.lengths[:, i], translations)
-        if not hangs_in(figure.skeleton, leg.foot, leg.lower):
-            _place(poses, leg.foot, _in_file(figure, turned.ankles[:, i]) - moved, q, translations)
-    return _pose(poses, q, translations)
+        _turn(poses, figure, leg, turned.turns[:, i], draft.q)
+        _lengthen(skeleton, leg, turned.lengths[:, i], draft)
+        if not hangs_in(skeleton, leg.foot, leg.lower):  # it goes along with the figure
+            draft.place(skeleton.index(leg.foot), _in_file(figure, turned.ankles[:, i]) - moved)
+    return draft.finish()
 
 
 def written_exactly(
@@ -102,63 +101,13 @@ def _in_file(figure: Figure, vectors: Floats) -> Floats:
     return rotations.rotate(rotations.inverse(figure.turn), vectors * figure.metre)
 
 
-def _translations(poses: Pose) -> Floats:
-    """Return translations (F, n, 3) as a Pose has them. Those of slides and free joints are in q."""
-    given = poses.translations
-    rest = poses.skeleton.A[:, :3]
-    return np.broadcast_to(rest, (*poses.shape, *rest.shape)) if given is None else given
-
-
-def _pose(poses: Pose, q: Floats, translations: Floats) -> Pose:
-    """Build the new pose. Equal translations stay the same object."""
-    same = np.array_equal(translations, _translations(poses))
-    kept = poses.translations if same else check_finite(translations, "translations")
-    return Pose.make_unchecked(
-        poses.skeleton, normalise_rotations(poses.skeleton, check_finite(q, "q")), kept, poses.scales
-    )
-
-
-def _maps_above(poses: Pose, joint: str) -> Floats:
-    """World maps (F, 3, 4) of what a joint hangs in."""
-    parent = int(poses.skeleton.parents[poses.skeleton.index(joint)])
-    if parent < 0:
-        return np.broadcast_to(np.eye(3, 4), (len(poses), 3, 4))
-    return poses.world.affine[:, parent]
-
-
-def _apply_inverse_maps(maps: Floats, vectors: Floats) -> Floats:
-    """Apply the inverses of maps (F, 3, 4) to vectors (F, 3)."""
-    return np.asarray(np.linalg.solve(maps[..., :3], vectors[..., None])[..., 0], dtype=np.float64)
-
-
-def _move(poses: Pose, name: str, moved: Floats, q: Floats, translations: Floats) -> None:
-    """Move a joint and its descendants (F, 3) [file units, file axes]."""
-    skeleton = poses.skeleton
-    row = skeleton.index(name)
-    local = _apply_inverse_maps(_maps_above(poses, name), moved)
-    if skeleton.kinds[row] == Kind.FREE:
-        start = skeleton.q_slice(name).start
-        q[:, start : start + 3] += rotations.rotate(rotations.inverse(skeleton.A[row, 3:]), local)
-    else:
-        translations[:, row] += local
-
-
-def _place(poses: Pose, joint: str, places: Floats, q: Floats, translations: Floats) -> None:
-    """Put a joint at positions (F, 3). These are given for the figure before it was moved."""
-    if poses.skeleton.kinds[poses.skeleton.index(joint)] == Kind.FREE:
-        _move(poses, joint, places - poses.world_of(joint).positions, q, translations)
-        return
-    above = _maps_above(poses, joint)
-    translations[:, poses.skeleton.index(joint)] = _apply_inverse_maps(above, places - above[..., 3])
-
-
-def _lengthen(skeleton: Skeleton, leg: Leg, lengths: Floats, translations: Floats) -> None:
+def _lengthen(skeleton: Skeleton, leg: Leg, lengths: Floats, draft: PoseDraft) -> None:
     """Make the bones from hip to ankle longer (F,)."""
     if (lengths == 1.0).all():
         return
     row, top = skeleton.index(leg.foot), skeleton.index(leg.upper)
     while row > top:
-        translations[:, row] *= lengths[:, None]
+        draft.translations[:, row] *= lengths[:, None]
         row = int(skeleton.parents[row])
 
 
