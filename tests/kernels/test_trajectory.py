@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 
 from poise import kernels
 from poise.kernels.trajectory import MAX_COLUMNS, LinearTrajectory
+from poise.maths.arrays import allocate_aligned
 from tests.strategies import rng_of, seeds
 
 PLAIN = os.environ.get("POISE_KERNELS") == "plain"
@@ -47,7 +48,9 @@ def compute_step(problem, damping=None, rounds=ROUNDS):
     """Compute a step (F, K) by the kernel; what it does not write stays NaN."""
     frames, unknowns = problem.values.shape
     step = np.full(frames * unknowns, np.nan)
-    work = np.full(kernels.trajectory.compute_work_size(frames, unknowns, problem.rows.shape[1]), np.nan)
+    sizes = frames, unknowns, len(problem.columns), problem.rows.shape[1]
+    work = allocate_aligned(kernels.trajectory.compute_work_size(*sizes))
+    work[:] = np.nan
     damping = np.zeros(frames) if damping is None else damping
     kernels.trajectory.compute_step(*problem, damping, rounds, step, work)
     return step.reshape(frames, unknowns)

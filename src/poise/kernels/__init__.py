@@ -23,6 +23,7 @@ __getattr__ = make_lazy_getattr(
     "arm_lm",
     "arm_race",
     "arm_targets",
+    "band_matrix",
     "ccd_goals",
     "ccd_position",
     "chain_kinematics",

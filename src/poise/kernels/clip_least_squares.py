@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.kernels.band_matrix import PANEL, clear_band, compute_width, round_up, solve_band, view_band
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import kernel
 from poise.kernels.lanes import SCALAR, view_lanes
@@ -28,10 +29,8 @@ from poise.kernels.lanes import SCALAR, view_lanes
 FIXED, HINGE, SLIDE = 0, 1, 2
 ROTATION, DIRECTION, PLACE = 0, 1, 2
 BASE_COLUMNS = 6
-_MIN_PIVOT = 1e-12
 _MIN_SINE = 0.2  # the error of a direction that points backwards is divided by at least this
 _TINY = 1e-12
-_PADDING = 3  # numbers behind each row of the band, which stay zero: four rows are eliminated at once
 
 
 class Tree(NamedTuple):
@@ -372,30 +371,30 @@ def measure_frames(
 @inline
 def compute_step_size(frame_count, unknown_count):
     """Compute the size of the scratch memory of `compute_step`, in numbers."""
-    reach = 2 * unknown_count + 1 + _PADDING
-    return (frame_count * unknown_count + reach + 4) * (reach + 1)
+    size = round_up(frame_count * unknown_count)
+    return size * (compute_width(2 * unknown_count + 1) + 2)
 
 
 @device_function
-def assemble_band(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, rows, right):
+def assemble_band(
+    hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, band, reaches, right
+):
     """Write matrix and right side of the step.
 
     Unknowns that are not free go to the right side with their given steps.
     """
     frames, unknowns = gradients.shape
-    last, width = frames - 1, rows.shape[1]
-    for i in range(rows.shape[0]):
+    last = frames - 1
+    clear_band(band, reaches)
+    for i in range(len(right)):
         right[i] = 0.0
-        for d in range(width):
-            rows[i, d] = 0.0
-        rows[i, 0] = 1.0
     for t in range(frames):
         before, here, after = 1.0 if t > 1 else 0.0, 1.0 if 0 < t < last else 0.0, 1.0 if t + 1 < last else 0.0
         for k in range(unknowns):
             if not free[t, k]:
                 continue
             i, s = t * unknowns + k, smoothing[k]
-            row = rows[i]
+            row, own = band.rows[i], i % PANEL  # where its diagonal stands
             value = gradients[t, k] + 2.0 * s * here * changes[t, k]
             value -= s * before * changes[t - 1, k] if t > 0 else 0.0
             value -= s * after * changes[t + 1, k] if t < last else 0.0
@@ -404,7 +403,7 @@ def assemble_band(hessians, gradients, changes, excess, free, given, smoothing, 
                 if not free[t, b]:
                     value -= hessians[t, k, b] * given[t, b]
                 elif b > k:
-                    row[b - k] = hessians[t, k, b]
+                    row[own + b - k] = hessians[t, k, b]
             fast, next_fast = 0.0, 0.0
             if excess[t, k] != 0.0:
                 fast = speed_weight
@@ -415,48 +414,22 @@ def assemble_band(hessians, gradients, changes, excess, free, given, smoothing, 
             if t < last:
                 tie = -2.0 * s * (here + after) - next_fast
                 if free[t + 1, k]:
-                    row[unknowns] = tie
+                    row[own + unknowns] = tie
                 else:
                     value -= tie * given[t + 1, k]
             if t + 1 < last:
                 if free[t + 2, k]:
-                    row[2 * unknowns] = s * after
+                    row[own + 2 * unknowns] = s * after
                 else:
                     value -= s * after * given[t + 2, k]
             if t > 0 and not free[t - 1, k]:
                 value += (2.0 * s * (before + here) + fast) * given[t - 1, k]
             if t > 1 and not free[t - 2, k]:
                 value -= s * before * given[t - 2, k]
-            row[0], right[i] = diagonal + fast + next_fast, value
+            row[own], right[i] = diagonal + fast + next_fast, value
 
 
-@device_function
-def eliminate_four(rows, i, right):
-    """Take rows i to i + 3 from all rows ahead.
-
-    Behind its reach each row is zero, so all four are taken as far as the last one reaches.
-    """
-    width = rows.shape[1]
-    for k in range(3):
-        own = rows[i + k]
-        inverse, value = 1.0 / max(own[0], _MIN_PIVOT), right[i + k]
-        for d in range(1, 4 - k):
-            factor, ahead = own[d] * inverse, rows[i + k + d]
-            for e in range(width - d):
-                ahead[e] -= factor * own[d + e]
-            right[i + k + d] -= factor * value
-    a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-    over_a, over_b = 1.0 / max(a[0], _MIN_PIVOT), 1.0 / max(b[0], _MIN_PIVOT)
-    over_c, over_d = 1.0 / max(c[0], _MIN_PIVOT), 1.0 / max(d[0], _MIN_PIVOT)
-    for m in range(1, width - 3):
-        by_a, by_b, by_c, by_d = a[m + 3] * over_a, b[m + 2] * over_b, c[m + 1] * over_c, d[m] * over_d
-        a_on, b_on, c_on, d_on, ahead = a[m + 3 :], b[m + 2 :], c[m + 1 :], d[m:], rows[i + 3 + m]
-        for e in range(width - 3 - m):
-            ahead[e] -= by_a * a_on[e] + by_b * b_on[e] + by_c * c_on[e] + by_d * d_on[e]
-        right[i + 3 + m] -= by_a * right[i] + by_b * right[i + 1] + by_c * right[i + 2] + by_d * right[i + 3]
-
-
-@kernel("F3 F2 F2 F2 B2 F2 F1 f F1 wF2 sF1 ->")
+@kernel("F3 F2 F2 F2 B2 F2 F1 f F1 wF2 aF1 ->")
 def compute_step(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, x, work):
     """Compute a Gauss-Newton step for all frames.
 
@@ -471,18 +444,16 @@ def compute_step(hessians, gradients, changes, excess, free, given, smoothing, s
     work          scratch memory for `compute_step_size` numbers
     """
     frames, unknowns = gradients.shape
-    count, width = frames * unknowns, 2 * unknowns + 1 + _PADDING
-    total = count + width + 4
-    rows = view_lanes(SCALAR, work, 0, total, width)
-    right = view_lanes(SCALAR, work, total * width, total)
-    assemble_band(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, rows, right)
-    for i in range(0, count, 4):
-        eliminate_four(rows, i, right)
-    for i in range(count - 1, -1, -1):
-        own, rest = rows[i], right[i]
-        for d in range(1, width):
-            rest -= own[d] * right[i + d]
-        right[i] = rest / max(own[0], _MIN_PIVOT)
+    size, width = round_up(frames * unknowns), compute_width(2 * unknowns + 1)
+    band, right = view_band(work, 0, size, width), view_band(work, size * width, 1, size)
+    reaches = view_lanes(SCALAR, work, size * (width + 1), size // PANEL)
+    for panel in range(len(reaches)):
+        reaches[panel] = min(width, size - PANEL * panel)
+    assemble_band(
+        hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, band, reaches,
+        right.rows[0],
+    )  # fmt: skip
+    solve_band(band, reaches, right)
     for t in range(frames):
         for k in range(unknowns):
-            x[t, k] = right[t * unknowns + k] if free[t, k] else given[t, k]
+            x[t, k] = right.rows[0, t * unknowns + k] if free[t, k] else given[t, k]

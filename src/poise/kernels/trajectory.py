@@ -13,20 +13,19 @@ the minimum exactly as soon as a step leaves the set of these rows as it was.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.kernels.band_matrix import PANEL, Band, clear_band, compute_width, copy_band, round_up, solve_band, view_band
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import kernel
-from poise.kernels.lanes import SCALAR, stack_matrix, view_lanes
+from poise.kernels.lanes import LANES4, SCALAR, broadcast, view_lanes
 
 MAX_COLUMNS = 8  # unknowns of a frame that one point or row depends on
-_MIN_PIVOT = 1e-12
 _MAX_HALVINGS = 14
-_MIN_GAIN = 1e-6  # of the cost: less is not worth another set of rows, since the next step begins anew
+_MIN_GAIN = 1e-6  # of what was gained so far: less is not worth another set of rows, since the next step begins anew
 
 
 class LinearTrajectory(NamedTuple):
@@ -56,50 +55,83 @@ class LinearTrajectory(NamedTuple):
     value_weights: NDArray[np.float64]
 
 
-class Band(NamedTuple):
-    """A symmetric band matrix over the free unknowns.
+class Numbers(NamedTuple):
+    """Rows of the band matrix over the free unknowns.
 
-    Its rows reach ahead by two frames.
+    They reach ahead by two frames.
 
-    numbers  (F K,) which row each unknown has; -1 for those that are not free
-    sizes    (n,) how far each row reaches: H[i, i + d] stands at rows[i, d] for d below it
-    rows     (n, 3 K)
+    rows     (F K,) the row of each unknown; -1 for those that are not free
+    reaches  (n / 4,) those of its panels, see `band_matrix.solve_band`
     """
 
-    numbers: NDArray[np.float64]
-    sizes: NDArray[np.float64]
     rows: NDArray[np.float64]
+    reaches: NDArray[np.float64]
+
+
+class Descent(NamedTuple):
+    """What the rounds of a step change.
+
+    y           (n,) the step so far
+    gradient    (n,) of changes and values there
+    right       a column: the right side of a round, then the direction that solves it
+    turned      (n,) the matrix of changes and values times the direction
+    violations  (F, R) rows after the step so far
+    moves       (F, R) what the direction adds to them
+    """
+
+    y: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+    right: Band
+    turned: NDArray[np.float64]
+    violations: NDArray[np.float64]
+    moves: NDArray[np.float64]
+
+
+class Window(NamedTuple):
+    """The slopes of three frames, and blocks of products.
+
+    slopes  (9 P, 8) of three frames and P points, three rows each, see `find_rows`
+    blocks  (24, 8) products of a point's slopes with those now, a frame later and two later
+    """
+
+    slopes: Band
+    blocks: Band
+
+
+@inline
+def count_free(free, frame):
+    """Count the free unknowns of a frame."""
+    count = 0
+    for k in range(free.shape[1]):
+        count += 1 if free[frame, k] else 0
+    return count
 
 
 @device_function
-def number_unknowns(free, numbers, sizes):
+def number_unknowns(free, rows, reaches):
     """Number the free unknowns (F, K), and return how many they are.
 
-    How far the rows reach is written, too.
+    See `Numbers`. Reaches are written for the panels that there are.
     """
     frames, unknowns = free.shape
     count = 0
     for t in range(frames):
         for k in range(unknowns):
-            if free[t, k]:
-                numbers[t * unknowns + k] = count
-                count += 1
-            else:
-                numbers[t * unknowns + k] = -1
-    end = count
-    for t in range(frames - 1, -1, -1):
-        if t + 3 < frames:  # of the last row of the frame after the next
-            for k in range(unknowns):
-                end -= 1 if free[t + 3, k] else 0
-        for k in range(unknowns):
-            number = int(numbers[t * unknowns + k])
-            if number >= 0:
-                sizes[number] = end - number
+            rows[t * unknowns + k] = count if free[t, k] else -1
+            count += 1 if free[t, k] else 0
+    first, last, end = 0, 0, 0
+    for t in range(frames):
+        while last < min(t + 3, frames):  # to the last row of the frame after the next
+            end += count_free(free, last)
+            last += 1
+        for _ in range(count_free(free, t)):
+            reaches[first // PANEL] = round_up(end - first + first % PANEL)
+            first += 1
     return count
 
 
 @device_function
-def add_gradient(problem, frame, point, band, gradient):
+def add_gradient(problem, frame, point, numbers, gradient):
     """Add a point of a frame to the gradient.
 
     It is in three changes of step.
@@ -114,7 +146,7 @@ def add_gradient(problem, frame, point, band, gradient):
             x, y, z = x + weight * change[0], y + weight * change[1], z + weight * change[2]
     slopes = problem.slopes[frame, point]
     for k in range(problem.columns.shape[1]):
-        number = int(band.numbers[frame * unknowns + problem.columns[point, k]])
+        number = int(numbers.rows[frame * unknowns + problem.columns[point, k]])
         if number >= 0:
             gradient[number] += slopes[0, k] * x + slopes[1, k] * y + slopes[2, k] * z
 
@@ -136,32 +168,73 @@ def weigh_pair(problem, frame, point, later):
     return weights[frame + 1, point]
 
 
-@device_function
-def add_products(here, there, weight, block):
-    """Add the weighed product of two slopes (3, M) to a block."""
-    count = here.shape[1]
-    for a in range(count):
-        x, y, z = weight * here[0, a], weight * here[1, a], weight * here[2, a]
-        row = block[a]
-        for b in range(count):
-            row[b] += x * there[0, b] + y * there[1, b] + z * there[2, b]
+@inline
+def find_rows(problem, frame, point):
+    """Find the first of a point's three rows in a window."""
+    return 3 * (frame % 3 * problem.columns.shape[0] + point)
 
 
 @device_function
-def add_block(problem, frame, point, later, block, band):
-    """Add a block to the matrix, and clear it.
+def read_slopes(problem, frame, numbers, window):
+    """Read the slopes of a frame into the window.
 
-    Its columns are those of a point in a frame, and `later` frames on.
+    Those by unknowns that are not free are 0.
     """
+    count, unknowns = problem.columns.shape[1], problem.values.shape[1]
+    for p in range(problem.columns.shape[0]):
+        first = find_rows(problem, frame, p)
+        for k in range(MAX_COLUMNS):
+            is_free = k < count and numbers.rows[frame * unknowns + problem.columns[p, min(k, count - 1)]] >= 0.0
+            for c in range(3):
+                window.slopes.rows[first + c, k] = problem.slopes[frame, p, c, k] if is_free else 0.0
+
+
+@device_function
+def add_products(problem, frame, point, window):
+    """Add the weighed products of a point's slopes to the blocks."""
+    here, now = find_rows(problem, frame, point), weigh_pair(problem, frame, point, 0)
+    ahead, beyond = find_rows(problem, frame + 1, point), find_rows(problem, frame + 2, point)
+    frames, slopes, blocks = problem.values.shape[0], window.slopes, window.blocks.tiles
+    next_weight = weigh_pair(problem, frame, point, 1) if frame + 1 < frames else 0.0
+    last_weight = weigh_pair(problem, frame, point, 2) if frame + 2 < frames else 0.0
+    for c in range(3):
+        a, b = now * slopes.tiles[here + c, 0], now * slopes.tiles[here + c, 1]
+        next_a, next_b = next_weight * slopes.tiles[ahead + c, 0], next_weight * slopes.tiles[ahead + c, 1]
+        last_a, last_b = last_weight * slopes.tiles[beyond + c, 0], last_weight * slopes.tiles[beyond + c, 1]
+        for k in range(MAX_COLUMNS):
+            slope = slopes.rows[here + c, k]
+            if slope != 0.0:  # most are 0
+                blocks[k, 0] += slope * a
+                blocks[k, 1] += slope * b
+                blocks[MAX_COLUMNS + k, 0] += slope * next_a
+                blocks[MAX_COLUMNS + k, 1] += slope * next_b
+                blocks[2 * MAX_COLUMNS + k, 0] += slope * last_a
+                blocks[2 * MAX_COLUMNS + k, 1] += slope * last_b
+
+
+@device_function
+def add_blocks(problem, frame, point, window, numbers, band):
+    """Add the blocks to the matrix, and clear them. Their columns are those of a point."""
     unknowns, count = problem.values.shape[1], problem.columns.shape[1]
-    for a in range(count):
-        number = int(band.numbers[frame * unknowns + problem.columns[point, a]])
-        for b in range(a if later == 0 else 0, count):
-            other = int(band.numbers[(frame + later) * unknowns + problem.columns[point, b]])
-            if number >= 0 and other >= 0:
-                band.rows[number, other - number] += block[a, b]
-        for b in range(count):
-            block[a, b] = 0.0
+    for later in range(min(3, problem.values.shape[0] - frame)):
+        for a in range(count):
+            number = int(numbers.rows[frame * unknowns + problem.columns[point, a]])
+            if number < 0:
+                continue
+            products = window.blocks.rows[later * MAX_COLUMNS + a]
+            for b in range(a if later == 0 else 0, count):
+                other = int(numbers.rows[(frame + later) * unknowns + problem.columns[point, b]])
+                if other >= 0:
+                    band.rows[number, other - number + number % PANEL] += products[b]
+    clear_blocks(window)
+
+
+@inline
+def clear_blocks(window):
+    """Clear the blocks."""
+    for a in range(3 * MAX_COLUMNS):
+        for e in range(MAX_COLUMNS // PANEL):
+            window.blocks.tiles[a, e] = broadcast(LANES4, 0.0)
 
 
 @device_function
@@ -174,162 +247,161 @@ def is_alike(columns, point, other):
 
 
 @device_function
-def assemble_squares(problem, damping, block, band, gradient, count):
-    """Write matrix and gradient of changes and values, at x = 0. Scratch memory: `block` (8, 8)."""
+def assemble_squares(problem, damping, window, numbers, band, gradient):
+    """Write matrix and gradient of changes and values, at x = 0."""
     frames, unknowns = problem.values.shape
     points = problem.columns.shape[0]
-    for i in range(count):
-        gradient[i] = 0.0
-        for d in range(int(band.sizes[i])):
-            band.rows[i, d] = 0.0
+    clear_band(band, numbers.reaches)
+    clear_blocks(window)
+    for t in range(min(2, frames)):
+        read_slopes(problem, t, numbers, window)
     for t in range(frames):
+        if t + 2 < frames:
+            read_slopes(problem, t + 2, numbers, window)
         for p in range(points):
-            add_gradient(problem, t, p, band, gradient)
-        for later in range(min(3, frames - t)):
-            for p in range(points):
-                weight = weigh_pair(problem, t, p, later)
-                if weight != 0.0:
-                    add_products(problem.slopes[t, p], problem.slopes[t + later, p], weight, block)
-                if p + 1 == points or not is_alike(problem.columns, p, p + 1):
-                    add_block(problem, t, p, later, block, band)
+            add_gradient(problem, t, p, numbers, gradient)
+            add_products(problem, t, p, window)
+            if p + 1 == points or not is_alike(problem.columns, p, p + 1):
+                add_blocks(problem, t, p, window, numbers, band)
     for t in range(frames):
         for k in range(unknowns):
-            row = int(band.numbers[t * unknowns + k])
+            row = int(numbers.rows[t * unknowns + k])
             if row >= 0:
                 weight = problem.value_weights[t, k]
-                band.rows[row, 0] += (1.0 + damping[t]) * weight
+                band.rows[row, row % PANEL] += (1.0 + damping[t]) * weight - 1.0
                 gradient[row] += weight * problem.values[t, k]
 
 
 @device_function
-def move_rows(problem, band, step, changes):
-    """Write the changes of rows (F, R) by a step (n,)."""
+def move_rows(problem, numbers, descent):
+    """Write what the direction adds to rows."""
     unknowns = problem.values.shape[1]
     for t in range(problem.rows.shape[0]):
         for r in range(problem.rows.shape[1]):
             total = 0.0
             for k in range(problem.row_columns.shape[1]):
-                number = int(band.numbers[t * unknowns + problem.row_columns[r, k]])
+                number = int(numbers.rows[t * unknowns + problem.row_columns[r, k]])
                 if number >= 0:
-                    total += problem.row_slopes[t, r, k] * step[number]
-            changes[t, r] = total
+                    total += problem.row_slopes[t, r, k] * descent.right.rows[0, number]
+            descent.moves[t, r] = total
 
 
 @device_function
-def add_rows(problem, violations, band, rows, direction):
-    """Add violated rows to the matrix, and subtract their gradient."""
-    frames, unknowns = problem.values.shape
-    per_row = problem.row_columns.shape[1]
-    for t in range(frames):
-        for r in range(problem.row_columns.shape[0]):
-            value = violations[t, r]
-            if value <= 0.0:
-                continue
-            for a in range(per_row):
-                number = int(band.numbers[t * unknowns + problem.row_columns[r, a]])
-                slope = problem.row_slopes[t, r, a]
-                if number < 0 or slope == 0.0:
-                    continue
-                direction[number] -= slope * value
-                for b in range(a, per_row):
-                    other = int(band.numbers[t * unknowns + problem.row_columns[r, b]])
-                    if other >= 0:
-                        rows[number, other - number] += slope * problem.row_slopes[t, r, b]
+def subtract_row(problem, frame, row, value, numbers, vector):
+    """Subtract a row's slopes, times a value, from a vector (n,)."""
+    for k in range(problem.row_columns.shape[1]):
+        number = int(numbers.rows[frame * problem.values.shape[1] + problem.row_columns[row, k]])
+        if number >= 0:
+            vector[number] -= problem.row_slopes[frame, row, k] * value
 
 
 @device_function
-def multiply_band(band, y, count, product):
-    """Write the product of the matrix and y (n,)."""
-    for i in range(count):
-        product[i] = 0.0
-    for i in range(count):
-        row, size = band.rows[i], int(band.sizes[i])
-        ahead, out, value = y[i : i + size], product[i : i + size], y[i]
-        total = 0.0
-        for d in range(size):
-            total += row[d] * ahead[d]
-        for d in range(1, size):
-            out[d] += row[d] * value
-        product[i] += total
-
-
-@inline
-def eliminate(rows, i, size, count, right):
-    """Take row i of a band from so many rows ahead.
-
-    Its size is that of `Band`.
-    """
-    own = rows[i]
-    inverse, value = 1.0 / max(own[0], _MIN_PIVOT), right[i]
-    for d in range(1, count + 1):
-        factor, ahead = own[d] * inverse, rows[i + d]
-        for e in range(size - d):
-            ahead[e] -= factor * own[d + e]
-        right[i + d] -= factor * value
+def add_row(problem, frame, row, numbers, band):
+    """Add the square of a row to the matrix."""
+    unknowns, count = problem.values.shape[1], problem.row_columns.shape[1]
+    for a in range(count):
+        number = int(numbers.rows[frame * unknowns + problem.row_columns[row, a]])
+        slope = problem.row_slopes[frame, row, a]
+        for b in range(a, count if number >= 0 and slope != 0.0 else a):
+            other = int(numbers.rows[frame * unknowns + problem.row_columns[row, b]])
+            if other >= 0:
+                band.rows[number, other - number + number % PANEL] += slope * problem.row_slopes[frame, row, b]
 
 
 @device_function
-def eliminate_four(rows, i, size, right):
-    """Take rows i to i + 3 from all rows ahead.
-
-    They reach equally far.
-    """
-    a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-    for k in range(3):
-        eliminate(rows, i + k, size - k, 3 - k, right)
-    over_a, over_b = 1.0 / max(a[0], _MIN_PIVOT), 1.0 / max(b[0], _MIN_PIVOT)
-    over_c, over_d = 1.0 / max(c[0], _MIN_PIVOT), 1.0 / max(d[0], _MIN_PIVOT)
-    for m in range(1, size - 3):
-        ahead = rows[i + 3 + m]
-        by_a, by_b, by_c, by_d = a[m + 3] * over_a, b[m + 2] * over_b, c[m + 1] * over_c, d[m] * over_d
-        a_on, b_on, c_on, d_on = a[m + 3 :], b[m + 2 :], c[m + 1 :], d[m:]
-        for e in range(size - 3 - m):
-            ahead[e] -= by_a * a_on[e] + by_b * b_on[e] + by_c * c_on[e] + by_d * d_on[e]
-        right[i + 3 + m] -= by_a * right[i] + by_b * right[i + 1] + by_c * right[i + 2] + by_d * right[i + 3]
-
-
-@device_function
-def solve_band(band, rows, count, right):
-    """Solve H y = right in place by Cholesky factors without roots.
-
-    rows  H in the rows of a band, replaced by its factors
-    """
-    i = 0
-    while i < count:
-        size = int(band.sizes[i])
-        # Four rows at once, where they reach equally far: what they are taken from is read and written once.
-        if i + 3 < count and int(band.sizes[i + 3]) == size - 3:
-            eliminate_four(rows, i, size, right)
-            i += 4
-        else:
-            eliminate(rows, i, size, size - 1, right)
-            i += 1
-    for i in range(count - 1, -1, -1):
-        own, size = rows[i], int(band.sizes[i])
-        ahead, total = right[i : i + size], right[i]
-        for d in range(1, size):
-            total -= own[d] * ahead[d]
-        right[i] = total / max(own[0], _MIN_PIVOT)
-
-
-@device_function
-def measure_rows(violations, changes, share):
-    """Halve the squares of rows above 0, after a share of changes."""
+def measure_rows(descent, share):
+    """Halve the squares of rows above 0, after a share of moves."""
     total = 0.0
-    for t in range(violations.shape[0]):
-        for r in range(violations.shape[1]):
-            value = max(violations[t, r] + share * changes[t, r], 0.0)
+    for t in range(descent.moves.shape[0]):
+        for r in range(descent.moves.shape[1]):
+            value = max(descent.violations[t, r] + share * descent.moves[t, r], 0.0)
             total += value * value
     return 0.5 * total
 
 
+@device_function
+def find_direction(problem, numbers, band, factors, descent):
+    """Find the direction to the least cost.
+
+    It is exact where the same rows are violated then.
+    """
+    right, turned = descent.right.rows[0], descent.turned
+    copy_band(band, numbers.reaches, factors)
+    for i in range(len(turned)):
+        right[i] = turned[i] = -descent.gradient[i]
+    for t in range(problem.rows.shape[0]):
+        for r in range(problem.rows.shape[1]):
+            if descent.violations[t, r] > 0.0:
+                add_row(problem, t, r, numbers, factors)
+                subtract_row(problem, t, r, descent.violations[t, r], numbers, right)
+    solve_band(factors, numbers.reaches, descent.right)
+    move_rows(problem, numbers, descent)
+    for t in range(problem.rows.shape[0]):  # the matrix times the direction is what rows leave of the right side
+        for r in range(problem.rows.shape[1]):
+            value = descent.violations[t, r]
+            if value > 0.0:
+                subtract_row(problem, t, r, value + descent.moves[t, r], numbers, turned)
+
+
+@device_function
+def find_share(descent):
+    """Find the share of the direction to go, and its gain.
+
+    Both are 0 where nothing is gained.
+    """
+    along, square, share, before = 0.0, 0.0, 1.0, measure_rows(descent, 0.0)
+    for i in range(len(descent.y)):
+        along += descent.right.rows[0, i] * descent.gradient[i]
+        square += descent.right.rows[0, i] * descent.turned[i]
+    for _ in range(_MAX_HALVINGS):
+        gain = before - measure_rows(descent, share) - share * (along + 0.5 * share * square)
+        if gain > 0.0:
+            return share, gain
+        share *= 0.5
+    return 0.0, 0.0
+
+
+@device_function
+def go(descent, share):
+    """Go a share of the direction."""
+    for i in range(len(descent.y)):
+        descent.y[i] += share * descent.right.rows[0, i]
+        descent.gradient[i] += share * descent.turned[i]
+    for t in range(descent.moves.shape[0]):
+        for r in range(descent.moves.shape[1]):
+            descent.violations[t, r] += share * descent.moves[t, r]
+
+
 @inline
-def compute_work_size(frame_count, unknown_count, row_count):
+def compute_work_size(frame_count, unknown_count, point_count, row_count):
     """Compute the size of the scratch memory, in numbers."""
-    return frame_count * (unknown_count * (6 * unknown_count + 7) + 2 * row_count)
+    size = round_up(frame_count * unknown_count)
+    window = MAX_COLUMNS * (9 * point_count + 3 * MAX_COLUMNS)
+    return size * (2 * compute_width(3 * unknown_count) + 6) + window + 2 * frame_count * row_count
 
 
-@kernel("F3 F4 I2 F2 F2 F3 I2 F2 B2 F2 F1 i wF1 sF1 ->")
+@inline
+def start_descent(problem, work, start, count):
+    """View the memory of a descent, and write where it starts."""
+    frames, row_count = problem.rows.shape
+    rows = start + 4 * count
+    descent = Descent(
+        view_lanes(SCALAR, work, start + count, count),
+        view_lanes(SCALAR, work, start + 2 * count, count),
+        view_band(work, start, 1, count),
+        view_lanes(SCALAR, work, start + 3 * count, count),
+        view_lanes(SCALAR, work, rows, frames, row_count),
+        view_lanes(SCALAR, work, rows + problem.rows.size, frames, row_count),
+    )
+    for i in range(count):
+        descent.y[i] = descent.gradient[i] = 0.0
+    for t in range(frames):
+        for r in range(row_count):
+            descent.violations[t, r], descent.moves[t, r] = problem.rows[t, r], 0.0
+    return descent
+
+
+@kernel("F3 F4 I2 F2 F2 F3 I2 F2 B2 F2 F1 i wF1 aF1 ->")
 def compute_step(
     changes, slopes, columns, weights, rows, row_slopes, row_columns, values, free, value_weights, damping,
     rounds, x, work,
@@ -344,59 +416,26 @@ def compute_step(
     problem = LinearTrajectory(
         changes, slopes, columns, weights, rows, row_slopes, row_columns, values, free, value_weights
     )
-    size, width = len(x), 3 * values.shape[1]
-    vectors = 2 * size * width
-    numbers, sizes = view_lanes(SCALAR, work, vectors, size), view_lanes(SCALAR, work, vectors + size, size)
-    band = Band(numbers, sizes, view_lanes(SCALAR, work, 0, size, width))
-    factors = view_lanes(SCALAR, work, size * width, size, width)
-    base = view_lanes(SCALAR, work, vectors + 2 * size, size)
-    direction = view_lanes(SCALAR, work, vectors + 3 * size, size)
-    y = view_lanes(SCALAR, work, vectors + 4 * size, size)
-    product = view_lanes(SCALAR, work, vectors + 5 * size, size)
-    turned = view_lanes(SCALAR, work, vectors + 6 * size, size)
-    violations = view_lanes(SCALAR, work, vectors + 7 * size, rows.shape[0], rows.shape[1])
-    moves = view_lanes(SCALAR, work, vectors + 7 * size + rows.size, rows.shape[0], rows.shape[1])
-    block = stack_matrix(SCALAR, MAX_COLUMNS, MAX_COLUMNS)
-    for a in range(MAX_COLUMNS):
-        for b in range(MAX_COLUMNS):
-            block[a, b] = 0.0
-    count = number_unknowns(free, numbers, sizes)
-    assemble_squares(problem, damping, block, band, base, count)
-    for i in range(count):
-        y[i] = product[i] = 0.0
-    for t in range(rows.shape[0]):
-        for r in range(rows.shape[1]):
-            violations[t, r], moves[t, r] = rows[t, r], 0.0
-    cost = measure_rows(violations, moves, 0.0)
+    size, width, points = round_up(len(x)), compute_width(3 * values.shape[1]), 9 * columns.shape[0]
+    band, factors = view_band(work, 0, size, width), view_band(work, size * width, size, width)
+    end = 2 * size * width
+    window = Window(
+        view_band(work, end, points, MAX_COLUMNS),
+        view_band(work, end + points * MAX_COLUMNS, 3 * MAX_COLUMNS, MAX_COLUMNS),
+    )
+    end += MAX_COLUMNS * (points + 3 * MAX_COLUMNS)
+    row_numbers, reaches = view_lanes(SCALAR, work, end, len(x)), view_lanes(SCALAR, work, end + size, size)
+    count = round_up(number_unknowns(free, row_numbers, reaches))
+    numbers = Numbers(row_numbers, reaches[: count // PANEL])
+    descent = start_descent(problem, work, end + 2 * size, count)
+    assemble_squares(problem, damping, window, numbers, band, descent.gradient)
+    gained = 0.0
     for _ in range(rounds):
-        for i in range(count):
-            direction[i] = -(base[i] + product[i])
-            for d in range(int(sizes[i])):
-                factors[i, d] = band.rows[i, d]
-        add_rows(problem, violations, band, factors, direction)
-        solve_band(band, factors, count, direction)
-        multiply_band(band, direction, count, turned)
-        move_rows(problem, band, direction, moves)
-        along, square, squares = 0.0, 0.0, 0.0
-        for i in range(count):
-            along += direction[i] * (base[i] + product[i])
-            square += direction[i] * turned[i]
-            squares += y[i] * (0.5 * product[i] + base[i])
-        share, then = 1.0, math.inf
-        for _ in range(_MAX_HALVINGS):
-            then = squares + share * (along + 0.5 * share * square) + measure_rows(violations, moves, share)
-            if then < cost:
-                break
-            share *= 0.5
-        if not then < cost:
+        find_direction(problem, numbers, band, factors, descent)
+        share, gain = find_share(descent)
+        go(descent, share)
+        gained += gain
+        if gain <= _MIN_GAIN * gained:
             break
-        gain, cost = cost - then, then
-        for i in range(count):
-            y[i], product[i] = y[i] + share * direction[i], product[i] + share * turned[i]
-        for t in range(rows.shape[0]):
-            for r in range(rows.shape[1]):
-                violations[t, r] += share * moves[t, r]
-        if gain <= _MIN_GAIN * abs(cost):
-            break
-    for i in range(size):
-        x[i] = y[int(numbers[i])] if numbers[i] >= 0.0 else 0.0
+    for i in range(len(x)):
+        x[i] = descent.y[int(row_numbers[i])] if row_numbers[i] >= 0.0 else 0.0

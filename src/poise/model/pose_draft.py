@@ -1,4 +1,4 @@
-"""Drafts of poses: numbers of single joints that change before they are a pose."""
+"""Drafts of poses: single joints change before there is a new pose."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ class PoseDraft:
         return Pose.make_unchecked(pose.skeleton, q, changed, pose.scales)
 
     def _turn_local(self, row: int, vectors: Floats) -> Floats:
-        """Turn vectors (..., 3) of the world to the axes and lengths of what a joint hangs in."""
+        """Turn vectors (..., 3) of the world to a joint's parent.
+
+        They get its axes and lengths.
+        """
         parent = int(self._pose.skeleton.parents[row])
         if parent < 0:
             return vectors

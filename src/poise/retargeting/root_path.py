@@ -23,10 +23,10 @@ from poise.maths.smoothing import average_hann
 from poise.maths.vectors import find_z_up_rotation
 from poise.model.clip import Clip
 from poise.model.pose import Pose
+from poise.model.pose_draft import PoseDraft
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind
 from poise.retargeting.body import Body
-from poise.retargeting.detached_feet import move_joint
 from poise.retargeting.flat_feet import measure_flat_feet
 from poise.retargeting.paired_soles import FootPair, find_foot_pair
 
@@ -319,9 +319,10 @@ def move_hips(poses: Pose, body: Body, displacement: Floats) -> Pose:
     """
     mover, vectors = find_mover(body), turn_back(body, displacement)
     beside = [foot.row for foot in body.detached_feet if mover not in body.skeleton.list_path(foot.row)]
+    draft = PoseDraft(poses)
     for row in (mover, *beside):
-        poses = move_joint(poses, row, vectors)
-    return poses
+        draft.move(row, vectors)
+    return draft.finish()
 
 
 def find_up_axis(body: Body) -> Up | None:

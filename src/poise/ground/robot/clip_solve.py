@@ -21,7 +21,7 @@ from poise.kernels.clip_least_squares import (
     measure_frames,
 )
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.arrays import Bools, Floats, Ints, allocate_aligned
 from poise.maths.frame_masks import count_frames_to
 
 # Lengths are solved in those of a robot whose leg (thigh and shin) is this long, whatever the unit of its file.
@@ -207,7 +207,7 @@ class _Solver:
         self._costs = np.empty(frames)
         self._step = np.empty((frames, unknowns))
         self._measure_work = np.empty(compute_measure_size(len(tree.arrays.parents)))
-        self._step_work = np.empty(compute_step_size(frames, unknowns))
+        self._step_work = allocate_aligned(compute_step_size(frames, unknowns))
 
     def solve(self, motion: JointMotion) -> tuple[JointMotion, int]:
         """Repeat steps until they gain nothing.

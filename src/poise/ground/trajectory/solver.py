@@ -20,7 +20,7 @@ from poise.ground.trajectory.residuals import Residuals, differentiate_residuals
 from poise.maths.arrays import Bools, Floats, get_scratch
 from poise.maths.smoothing import average_hann, compute_window_max, smoothstep
 
-_BLOCK_S = 4.0  # [s] of a block, overlaps aside
+_BLOCK_S = 8.0  # [s] of a block, overlaps aside: twice as long ones are 6 % faster, half as long ones 25 % slower
 _OVERLAP_S = 0.5  # [s] on each side: an edit has died away by then, see the times of leg_problem.py
 _STEPS = 22  # of a block, and where blocks meet
 _FEW = 0.5  # share of frames that still change, below which only what is near to those is solved further
@@ -107,10 +107,10 @@ def _descend(problem: LegProblem, start: Floats, damping: Floats, most: int) -> 
     points, rows = np.repeat(columns, moves.POINTS, axis=0), np.repeat(columns, moves.ROWS, axis=0)
     point_weights, value_weights = problem.point_weights, problem.value_weights
     step = np.empty(problem.free.size)
+    work = get_scratch(kernels.trajectory.compute_work_size(*problem.free.shape, len(points), len(rows)))
     best, changing, steps = measure_residuals(problem, start), np.ones(len(start), dtype=np.bool_), 0
     while steps < most and changing.mean() >= _FEW:
         steps += 1
-        work = get_scratch(kernels.trajectory.compute_work_size(*problem.free.shape, len(rows)))
         slopes, row_slopes = differentiate_residuals(problem, best)
         kernels.trajectory.compute_step(
             best.changes, slopes, points, point_weights, best.rows, row_slopes, rows, best.values,
