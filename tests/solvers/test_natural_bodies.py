@@ -388,3 +388,20 @@ def test_feet_keep_to_the_side_of_knees_that_are_built_backward(shift, step, fre
     across = np.cross(bend, shin)
     turn = np.arctan2((toes - ankle) @ across, (toes - ankle) @ np.cross(shin, across) / np.linalg.norm(shin))
     assert abs(np.degrees(turn)) < 15.0
+
+
+@pytest.mark.parametrize("height", [-0.4, 0.6])
+@pytest.mark.parametrize("share", [0.97, 0.93])
+def test_a_nearly_straight_arm_does_not_flip_its_elbow_along_a_path(height, share):
+    """A hand goes round the figure at almost the length of its arm, each pose from the one before."""
+    shoulder, elbow, hand = (FIGURE.rest.world[f"Left{part}"].positions for part in ("Arm", "ForeArm", "Hand"))
+    length = np.linalg.norm(elbow - shoulder) + np.linalg.norm(hand - elbow)
+    turn = np.linspace(0.0, 2.0 * np.pi, 180)
+    size = 1.0 if height < 0.0 else 0.75
+    steps = np.stack([0.2 + size * np.cos(turn), 0.1 + size * np.sin(turn), np.full(180, height)], axis=-1)
+    pose, elbows = FIGURE.rest, []
+    for place in shoulder + share * length * steps @ [LEFT, FORWARD, UP]:
+        pose = poise.solve(pose, poise.Position("LeftHand", place)).pose
+        elbows.append(pose.world["LeftForeArm"].positions)
+    changes = np.linalg.norm(np.diff(elbows, 2, axis=0), axis=-1)[3:]
+    assert changes.max() < 0.02  # [m] a frame

@@ -165,8 +165,9 @@ def find_current_side(maps, map_indices, chord, new_chord_length, limb_length, r
 def limit_side_turn(side, maps, map_indices, natural_bend, target, chord, distance):
     """Limit the turn of a bend side by the tip's way.
 
-    The side may turn from where the middle joint is at the start, by `MAX_ELBOW_RATIO` of the tip's way on its circle.
-    Along a path, each pose from the one before, a limb then passes to another side in many small steps.
+    The side may turn from where the middle joint is at the start, by `MAX_ELBOW_RATIO` of the tip's way on a circle
+    between the old one and the new one. Along a path, each pose from the one before, a limb then passes to another side
+    in many small steps. A straight limb has no circle, and turns to any side.
 
     side             unit vector, perpendicular to the chord
     chord, distance  unit vector from the limb's first joint to its target, and their distance
@@ -175,17 +176,22 @@ def limit_side_turn(side, maps, map_indices, natural_bend, target, chord, distan
     _, elbow_radius = find_middle_circle(distance, upper_length, limb_length)
     way = norm(sub(target, read_origin(maps, map_indices[TIP_MAP])))
     _, old_distance, bulge_vector = find_bulge(maps, map_indices, limb_length)
-    weight = measure_bulge_weight(
-        norm(bulge_vector), natural_bend[layout.NATURAL_BEND_REST_BULGE], limb_length
-    ) * smoothstep_between(way / limb_length, NO_LIMIT_SHARE, FULL_LIMIT_SHARE)
+    chosen_radius = norm(bulge_vector) - natural_bend[layout.NATURAL_BEND_REST_BULGE]  # a built-in bend is no choice
+    weight = smoothstep_between(way / limb_length, NO_LIMIT_SHARE, FULL_LIMIT_SHARE)
     current_side = perpendicular_part(bulge_vector, chord)
     size = norm(current_side)
-    if not (weight > 0.0 and elbow_radius > 0.0 and old_distance > 0.0 and size > MIN_LENGTH_SHARE * limb_length):
+    if not (
+        weight > 0.0
+        and chosen_radius > 0.0
+        and elbow_radius > 0.0
+        and old_distance > 0.0
+        and size > MIN_LENGTH_SHARE * limb_length
+    ):
         return side
     current_side = scale(current_side, 1.0 / size)
     across = cross(chord, current_side)
     angle = math.atan2(dot(side, across), dot(side, current_side))
-    allowed = MAX_ELBOW_RATIO * way / elbow_radius
+    allowed = MAX_ELBOW_RATIO * way / math.sqrt(elbow_radius * chosen_radius)
     excess = abs(angle) - allowed
     if not excess > 0.0:
         return side
