@@ -18,8 +18,8 @@ from poise.retargeting.transfer import find_quaternion_start
 # parts of a limb's role, from the trunk
 ARM, LEG = ("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot")
 
-# of the bones' lengths: a limb is neither stretched nor folded more
-_MIN_FOLD, _MAX_STRETCH = 1.001, 0.9999
+# of the bones' lengths: a limb is neither folded nor stretched more; legs, unless they were straighter before
+_MIN_FOLD, _MAX_STRETCH, _MAX_LEG_STRETCH = 1.001, 0.9999, 0.985
 # sine of the bend below which the hinge axis shows the plane of the limb
 _MIN_BEND_SINE = 1e-3
 
@@ -40,7 +40,7 @@ def move_limb_ends(poses: Pose, body: Body, parts: tuple[str, str, str], moves: 
     moves  (F, 2, 3) of left and right in the file's axes
 
     Limbs bend in their own plane; hands and feet keep their rotation in the world. A frame without moves stays bit for
-    bit. Where a limb cannot reach so far, it is straight.
+    bit. An arm that cannot reach so far is straight; a leg keeps its bend.
     """
     frames = np.flatnonzero(moves.any(axis=(1, 2)))
     if not len(frames):
@@ -51,7 +51,8 @@ def move_limb_ends(poses: Pose, body: Body, parts: tuple[str, str, str], moves: 
             continue
         rows = tuple(body.rows[f"{side}{part}"] for part in parts)
         limb = _find_limb(chosen, body, f"{side}{parts[0]}", rows)
-        q[frames] = _move_end(chosen, q[frames], rows, limb, limb.end + moves[frames, column])
+        goal, stretch = limb.end + moves[frames, column], _MAX_LEG_STRETCH if parts == LEG else _MAX_STRETCH
+        q[frames] = _move_end(chosen, q[frames], rows, limb, _shorten(limb, goal, stretch))
     return Pose(poses.skeleton, q, poses.translations, poses.scales)
 
 
@@ -61,6 +62,15 @@ def _find_limb(poses: Pose, body: Body, role: str, rows: tuple[int, ...]) -> Lim
     axis = rotations.rotate(axes, np.array([0.0, 1.0, 0.0]))
     first, middle, end = (world.positions[:, row] for row in rows)
     return LimbPoints(first, middle, end, axis)
+
+
+def _shorten(limb: LimbPoints, goal: Floats, stretch: float) -> Floats:
+    """Move goals (F, 3) nearer. The limb is not stretched more, unless it was."""
+    reach, way = np.linalg.norm(limb.end - limb.first, axis=-1), goal - limb.first
+    bones = np.linalg.norm(limb.middle - limb.first, axis=-1) + np.linalg.norm(limb.end - limb.middle, axis=-1)
+    longest = np.maximum(stretch * bones, np.minimum(reach, _MAX_STRETCH * bones))
+    length = np.linalg.norm(way, axis=-1)
+    return limb.first + way * np.minimum(longest / np.maximum(length, 1e-300), 1.0)[:, None]
 
 
 def _move_end(poses: Pose, q: Floats, rows: tuple[int, ...], limb: LimbPoints, goal: Floats) -> Floats:

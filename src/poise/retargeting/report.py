@@ -437,7 +437,7 @@ def _measure_step_widths(measured: Measured, source: Transforms, target: Transfo
         _measure_step_width(body, world.positions[both])
         for body, world in zip(measured.bodies, (source, target), strict=True)
     ]
-    return widths[0], widths[1]
+    return (widths[0], widths[1]) if np.isfinite(widths).all() else None
 
 
 def _measure_step_width(body: Body, positions: Floats) -> float:
@@ -448,7 +448,8 @@ def _measure_step_width(body: Body, positions: Floats) -> float:
         for part in ("UpperLeg", "Foot")
     )
     level = hips[:, :2] / np.maximum(np.linalg.norm(hips[:, :2], axis=-1, keepdims=True), 1e-300)
-    return float(np.median((ankles[:, :2] * level).sum(axis=-1)) / np.median(np.linalg.norm(hips, axis=-1)))
+    width = float(np.median(np.linalg.norm(hips, axis=-1)))
+    return float(np.median((ankles[:, :2] * level).sum(axis=-1))) / width if width > 0.0 else np.inf
 
 
 def _list_losses(

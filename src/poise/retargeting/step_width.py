@@ -19,8 +19,11 @@ from poise.retargeting.detached_feet import place_detached_feet
 from poise.retargeting.limb_ends import LEG, move_limb_ends
 from poise.retargeting.root_path import turn_back, turn_positions
 
-# of the width of the hips: where less of it is level, a body lies on its side, and its feet are not moved
-_MIN_LEVEL_HIPS = 0.5
+# of the width of the hips: where less than the first is level, a body lies on its side, and its feet are not moved;
+# from the second on they are in full
+_MIN_LEVEL_HIPS, _FULLY_LEVEL_HIPS = 0.5, 0.7
+# [leg lengths] narrower hips have no width to go by
+_MIN_HIPS = 0.02
 # [leg lengths] a foot is moved by no more, so that its leg turns by 6 degrees: directions count more than widths
 _MAX_MOVE = 0.1
 # how far to the left each foot goes where its step becomes wider
@@ -33,13 +36,13 @@ class StepWidths(NamedTuple):
     widths    (F,) how far to the left of the right foot's step the left one's is [file units]
     way       (F, 3) level, from the right hip to the left one, in axes ahead, left, up
     hips      the width of the hips [file units]
-    is_level  (F,) whether the hips are
+    level     (F,) how much the hips are, 0 to 1
     """
 
     widths: Floats
     way: Floats
     hips: float
-    is_level: Bools
+    level: Floats
 
 
 def set_step_width(poses: Pose, source_positions: Floats, bodies: tuple[Body, Body], contacts: Contacts) -> Pose:
@@ -59,13 +62,18 @@ def set_step_width(poses: Pose, source_positions: Floats, bodies: tuple[Body, Bo
     between = between_of(contacts.times, standing)
     source = measure_step_widths(source_positions, bodies[0], standing, between)
     steps = measure_step_widths(poses.world.positions, target, standing, between)
+    if min(one.hips / body.leg_length for one, body in zip((source, steps), bodies, strict=True)) < _MIN_HIPS:
+        return poses
     wanted = scale_width(source.widths, source.hips, steps.hips, target.leg_length / bodies[0].leg_length)
-    is_level, most = source.is_level & steps.is_level, _MAX_MOVE * target.leg_length
-    offsets = np.zeros((len(is_level), len(SIDES), 3))
+    level, most = np.minimum(source.level, steps.level), _MAX_MOVE * target.leg_length
+    offsets = np.zeros((len(level), len(SIDES), 3))
     for column, start, stop in zip(*find_runs(standing), strict=True):
-        frames = np.arange(start, stop + 1)[is_level[start : stop + 1]]
+        frames = np.arange(start, stop + 1)[level[start : stop + 1] > 0.0]
+        both = frames[standing[frames].all(axis=1)]  # a foot in the air has no step
+        frames = both if len(both) else frames
         if len(frames):
             outward = np.clip(0.5 * np.median(wanted[frames] - steps.widths[frames]), -most, most)
+            outward *= level[frames].mean()
             offsets[start : stop + 1, column] = outward * _OUTWARD[column] * steps.way[frames].mean(axis=0)
     moves = _interpolate(offsets, between)
     moves = np.stack([turn_back(target, moves[:, column]) for column in range(len(SIDES))], axis=1)
@@ -92,8 +100,8 @@ def measure_step_widths(positions: Floats, body: Body, standing: Bools, between:
     hips = float(np.median(np.linalg.norm(across, axis=-1)))
     level = np.linalg.norm(across[:, :2], axis=-1)
     way = across * [1.0, 1.0, 0.0] / np.maximum(level, 1e-300)[:, None]
-    is_level = np.asarray(level > _MIN_LEVEL_HIPS * hips, dtype=np.bool_)
-    return StepWidths(dot(places[:, 0] - places[:, 1], way), way, hips, is_level)
+    share = (level / max(hips, 1e-300) - _MIN_LEVEL_HIPS) / (_FULLY_LEVEL_HIPS - _MIN_LEVEL_HIPS)
+    return StepWidths(dot(places[:, 0] - places[:, 1], way), way, hips, smoothstep(np.clip(share, 0.0, 1.0)))
 
 
 def scale_width(widths: Floats, hips: float, target_hips: float, leg_ratio: float) -> Floats:

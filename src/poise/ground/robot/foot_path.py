@@ -18,13 +18,15 @@ from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import count_frames_to
 from poise.maths.smoothing import average_hann, compute_upper_envelope, smoothstep
 
-# [s] over which the pitch of a foot fades in where it ceases to be flat, and after which swinging feet are smoothed
+# [s] over which the pitch of a foot fades in where it ceases to be flat, and half the window of a lift over an edge
 _PITCH_RAMP_S, _LIFT_HALF_WINDOW_S = 0.07, 0.08
 # of its length: how far a leg is stretched at most; and [s] over which the body sinks for it
 MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
 # places ahead and behind in which even ground is looked for; of the sole's length: what is even, and how far feet
 # keep from edges
 _PLACES_TRIED, _MAX_UNEVEN, _EDGE = 20, 0.03, 0.05
+# places tried to each side, within a sole's width; cosine: uneven ground that is steeper is an edge, and has no slope
+_SIDE_PLACES_TRIED, _MIN_LEVEL_COSINE = 4, 0.7
 _MAX_PITCH_RAD = np.radians(70.0)
 # [s] of a single frame, which has no step of its own
 _SINGLE_STEP_S = 1.0 / 30.0
@@ -121,9 +123,8 @@ def _stand(
         - pivots[:, None] * heading
     )  # under the ankle, were the foot flat
     place = np.median(points[shown], axis=0)
-    place, rise = _find_even_place(place, heading, sole, sample)
-    heights, normals = sample(place[None])
-    ground, up = np.append(place, heights[0] + rise), normals[0]
+    place, height, up = _find_even_place(place, heading, sole, sample)
+    ground = np.append(place, height)
     ahead = np.append(heading, 0.0)
     ahead = ahead - up * float(ahead @ up)
     ahead = ahead / float(np.linalg.norm(ahead))
@@ -151,26 +152,35 @@ def _tilt(places: Floats, stood: Floats, sides: Floats, sole: RobotSole) -> tupl
     return places + ((stood - tilted) @ edge[:, :, None])[:, :, 0], tilted
 
 
-def _find_even_place(place: Floats, heading: Floats, sole: RobotSole, sample: GroundSampler) -> tuple[Floats, float]:
-    """Find the nearest place (2,) ahead or behind with even ground.
+def _find_even_place(
+    place: Floats, heading: Floats, sole: RobotSole, sample: GroundSampler
+) -> tuple[Floats, float, Floats]:
+    """Find the nearest place (2,) with even ground. Return it, the height of the sole there and the ground's normal.
 
     The whole sole is then on one tread. Where there is none near, the foot stays, on the highest ground under its
-    corners: also return how much higher that is than under its ankle.
+    corners; ground that is higher by more than the sole is long is a wall, and the foot stands beside it.
     """
-    length = sole.ball - sole.heel
-    shifts = np.linspace(-length, length, 2 * _PLACES_TRIED + 1)
-    shifts = shifts[np.argsort(np.abs(shifts), kind="stable")]
-    places = place + shifts[:, None] * heading
+    length, right = sole.ball - sole.heel, np.array([heading[1], -heading[0]])
+    along = np.linspace(-length, length, 2 * _PLACES_TRIED + 1)
+    across = 2.0 * sole.half_width * np.linspace(-1.0, 1.0, 2 * _SIDE_PLACES_TRIED + 1)
+    shifts = np.stack(np.meshgrid(along, across, indexing="ij"), axis=-1).reshape(-1, 2)
+    shifts = shifts[np.argsort(np.linalg.norm(shifts, axis=1), kind="stable")]
+    places = place + shifts @ np.stack([heading, right])
     heights, normals = sample(places)
-    right = np.array([heading[1], -heading[0]])
-    lowest, highest = np.zeros(len(places)), np.zeros(len(places))
-    for along in (sole.heel - _EDGE * length, sole.heel, sole.ball, sole.ball + _EDGE * length):
-        for across in (-sole.half_width, sole.half_width):
-            way = along * heading + across * right
-            above = sample(places + way)[0] - heights + (normals[:, :2] @ way) / normals[:, 2]
-            lowest, highest = np.minimum(lowest, above), np.maximum(highest, above)
-    even = np.flatnonzero(np.maximum(highest, -lowest) <= _MAX_UNEVEN * length)
-    return (places[even[0]], 0.0) if len(even) else (place, float(highest[0]))
+    uneven = np.zeros(len(places))
+    for ahead in (sole.heel - _EDGE * length, sole.heel, sole.ball, sole.ball + _EDGE * length):
+        for aside in (-sole.half_width, sole.half_width):
+            way = ahead * heading + aside * right
+            expected = heights - (normals[:, :2] @ way) / normals[:, 2]
+            uneven = np.maximum(uneven, np.abs(sample(places + way)[0] - expected))
+    even = np.flatnonzero(uneven <= _MAX_UNEVEN * length)
+    if len(even):
+        return places[even[0]], float(heights[even[0]]), normals[even[0]]
+    corners = sole.list_corners()[:, [0, 2]] @ np.stack([heading, right])
+    under = sample(place + corners)[0]
+    steps = under[under <= heights[0] + length]
+    up = normals[0] if normals[0, 2] > _MIN_LEVEL_COSINE else np.array([0.0, 0.0, 1.0])
+    return place, float(max(heights[0], steps.max(initial=heights[0]))), up
 
 
 def _fade_from(flat: Bools, step_s: float) -> Floats:

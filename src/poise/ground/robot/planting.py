@@ -191,7 +191,7 @@ def plant_robot(source: RobotSource, feet: RobotFeet, footing: Footing) -> Plant
     for tries_left in reversed(range(_TRIES)):
         paths = [_find_path(source, feet, leg, turns[:, leg], sides[:, leg], footing) for leg in range(len(feet.rows))]
         paths = _swing(source, feet, paths, footing)
-        shift = _to_file(figure, _shift_base(source, paths, footing))
+        shift = _to_file(figure, _shift_base(source, feet, paths))
         tasks = [*_list_foot_tasks(source, feet, paths, tilts), *_list_base_tasks(near, shift)]
         solved, _ = solve_motion(
             tree, join_tasks(tasks), NO_PAIRS, solved, motion.times, tree.speeds, leg_length, near=near
@@ -279,10 +279,11 @@ def _swing(source: RobotSource, feet: RobotFeet, paths: list[FootPath], footing:
     return swung
 
 
-def _shift_base(source: RobotSource, paths: list[FootPath], footing: Footing) -> Floats:
+def _shift_base(source: RobotSource, feet: RobotFeet, paths: list[FootPath]) -> Floats:
     """Compute the shift (F, 3) of the base [m]. It rises with the ground, and sinks where a leg is too short."""
     motion, on = source.motion, source.contacts.any
-    rises = [_find_rise(path, on[:, leg], footing, source.floor) for leg, path in enumerate(paths)]
+    floors = source.floor + source.above
+    rises = [_find_rise(path, on[:, leg], feet.soles[leg], floors[:, leg]) for leg, path in enumerate(paths)]
     up = average_hann(np.mean(rises, axis=0), motion.frames(_RISE_HALF_WINDOW_S))
     lengths = np.sum(_measure_legs(motion), axis=0)
     for leg, path in enumerate(paths):
@@ -292,9 +293,10 @@ def _shift_base(source: RobotSource, paths: list[FootPath], footing: Footing) ->
     return make_vertical(up)
 
 
-def _find_rise(path: FootPath, on: Bools, footing: Footing, floor: float) -> Floats:
-    """Find the height (F,) of the ground over the clip's floor [m]. It has one height in a stance."""
-    rise = footing.heights(path.places) - floor
+def _find_rise(path: FootPath, on: Bools, sole: RobotSole, floor: Floats) -> Floats:
+    """Find the height (F,) of soles over the clip's floor (F,) [m]. It has one height in a stance."""
+    lowest = np.min([path.places[:, 2] + path.turns[:, 2] @ corner for corner in sole.list_corners()], axis=0)
+    rise = lowest - floor
     for _, start, stop in zip(*find_runs(on[:, None]), strict=True):
         rise[start : stop + 1] = np.median(rise[start : stop + 1])
     return fill_between(rise[:, None], on)[:, 0]
