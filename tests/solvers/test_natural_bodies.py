@@ -390,6 +390,21 @@ def test_feet_keep_to_the_side_of_knees_that_are_built_backward(shift, step, fre
     assert abs(np.degrees(turn)) < 15.0
 
 
+def test_feet_stay_in_front_while_a_knee_that_is_built_backward_opens():
+    """Starts of a clip: the knee is bent to its wrong side a little more, and less, than it was built with."""
+    pose = built(knees((0, 0, -0.03)))
+    column = int(pose.skeleton.q_start[pose.skeleton.index("LeftLeg")])
+    angles = np.radians(np.linspace(6.0, -8.0, 57))
+    q = np.tile(pose.q, (len(angles), 1))
+    turns = rotations.from_vector(angles[:, None] * [1.0, 0.0, 0.0])
+    q[:, column : column + 4] = rotations.multiply(q[:, column : column + 4], turns)
+    lifted = pose.world["LeftFoot"].positions + np.array([0.05, 0.35, 0.3])
+    solved = poise.solve(poise.Pose(pose.skeleton, q), poise.Position("LeftFoot", lifted, root="LeftUpLeg")).pose.world
+    toes = (solved["LeftToe"].positions - solved["LeftFoot"].positions)[:, 2]
+    assert toes.min() > 0.05
+    assert np.abs(np.diff(toes)).max() < 0.01
+
+
 @pytest.mark.parametrize("height", [-0.4, 0.6])
 @pytest.mark.parametrize("share", [0.97, 0.93])
 def test_a_nearly_straight_arm_does_not_flip_its_elbow_along_a_path(height, share):

@@ -22,9 +22,13 @@ from poise.kernels.layout import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
-from poise.maths.vectors import cross, dot_rows, normalise
+from poise.maths.vectors import cross, dot, dot_rows, normalise
 from poise.model.anatomy.rest_geometry import BodyFrame, find_confident_joints
-from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame
+from poise.model.anatomy.standing_pose import (
+    compute_standing_rotations,
+    compute_standing_transforms,
+    find_standing_frame,
+)
 from poise.model.joint_tree import find_rotation_starts
 from poise.model.kinematics import (
     KinematicsTable,
@@ -70,7 +74,6 @@ _GAINS = {"leg": (0.0, 0.5), "arm": (1.5, 0.0)}
 # chose. What a limb is bent beyond it is.
 _BUILT_IN = np.radians(15.0)
 _UNSEEN = np.radians(2.0)  # a limb that is bent less does not show to which side
-_AS_BUILT = 1.05  # times the bend that a limb was built with: less is no pose
 # Of a row of a posed limb (LimbRow): what says whether it is there already.
 _POSED_TIP, _POSED_TIP_ROTATION = slice(10, 13), slice(74, 78)
 _AGREES = 0.5  # cosine: a rest pose and the body say the same about a side within 60 degrees
@@ -257,13 +260,17 @@ def _agrees_with_body(skeleton: Skeleton, limb: RoleLimb, points: Floats, bulge:
     return float(normalise(bulge) @ normalise(out[0] - maps[2, :, 3])) > _AGREES
 
 
-def _measure_wrong_bend(skeleton: Skeleton, limb: RoleLimb) -> float:
-    """Measure the built-in bend [rad] to an unnatural side, 0 without one."""
-    points = compute_standing_transforms(skeleton)[[limb.first, limb.middle, limb.tip], :3, 3]
+def _find_wrong_axis(skeleton: Skeleton, limb: RoleLimb) -> Floats | None:
+    """Find the axis (3,) of a bend built in to an unnatural side, in the limb's first joint. None without one."""
+    rows = [limb.first, limb.middle, limb.tip]
+    points = compute_standing_transforms(skeleton)[rows, :3, 3]
     bulge, bend = _measure_bend(points)
     if bend >= _BUILT_IN or skeleton.kinds[limb.middle] == Kind.HINGE or not bulge.any():
-        return 0.0
-    return 0.0 if _agrees_with_body(skeleton, limb, points, bulge) else bend
+        return None
+    if _agrees_with_body(skeleton, limb, points, bulge):
+        return None
+    axis = np.cross(points[1] - points[0], points[2] - points[1])
+    return np.asarray(axis @ compute_standing_rotations(skeleton)[limb.first], dtype=np.float64)
 
 
 class Bends(NamedTuple):
@@ -272,7 +279,7 @@ class Bends(NamedTuple):
     plan     of the limb, for the closed form; None where that cannot be had, as where scale is not uniform
     bounded  whether its joints have limits: the closed form is then where the engine begins
     collar   the collar bone that joins where an arm is too short; None where it keeps still
-    wrong    bend [rad] that it was built with, to a side that people do not bend to; 0 without one
+    wrong    (3,) axis of a bend that it was built with, to a side that people do not bend to, in its first joint
     """
 
     limb: RoleLimb
@@ -282,7 +289,7 @@ class Bends(NamedTuple):
     plan: LimbPlan | None
     bounded: bool
     collar: Collar | None
-    wrong: float
+    wrong: Floats | None
 
     @property
     def closed(self) -> bool:
@@ -302,7 +309,7 @@ def build_bends(problem: Problem, limb: RoleLimb, whole: Problem, held: Collecti
     places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
     table = get_table(problem.skeleton, limb.tip, LocalOffsets(start.translations, start.scales))
     collar = limb.collar if may_turn(limb.collar, problem.skeleton, whole.joints, held) else None
-    plan, wrong = _build_plan(problem, limb, whole), _measure_wrong_bend(problem.skeleton, limb)
+    plan, wrong = _build_plan(problem, limb, whole), _find_wrong_axis(problem.skeleton, limb)
     return Bends(limb, table, len(rows) - first, np.array(places), plan, bounded, collar, wrong)
 
 
@@ -433,15 +440,17 @@ def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -
     maps = _find_maps(bends, pose)
     shared = np.ascontiguousarray(maps[:, -12 * plan.map_count :]) if bends.needed >= plan.map_count else None
     limb, collar = pack_limb_poses(plan, pose, shared), bends.collar
-    if bends.wrong > 0.0:
-        limb = _straighten(limb, bends, pose)
+    if bends.wrong is not None:
+        limb = _straighten(limb, bends, bends.wrong, pose)
     length = float(bends.limb.numbers[NATURAL_BEND_LENGTH])
     resting = None if collar is None else find_resting_reach(collar, maps, limb.start_q, length)
     return PosedBends(bends, maps, limb, resting, around)
 
 
-def _straighten(limb: PosedLimb, bends: Bends, pose: Pose) -> PosedLimb:
-    """Straighten a posed limb with its wrong built-in bend.
+def _straighten(limb: PosedLimb, bends: Bends, wrong: Floats, pose: Pose) -> PosedLimb:
+    """Straighten a posed limb that is a little bent to its wrong built-in side.
+
+    wrong  (3,) axis of that bend, in the first joint
 
     A bent limb turns about its own line until its bend points where it is to. One that was built with its knee bent
     backward by a degree would turn its foot round. A straight one bends to any side.
@@ -450,10 +459,12 @@ def _straighten(limb: PosedLimb, bends: Bends, pose: Pose) -> PosedLimb:
     points = world.positions.reshape(-1, len(pose.skeleton), 3)
     upper, lower = (points[:, b] - points[:, a] for a, b in pairwise(rows))
     sizes = np.linalg.norm(upper, axis=1) * np.linalg.norm(lower, axis=1)
-    is_wrong = (upper * lower).sum(axis=1) > np.cos(_AS_BUILT * bends.wrong) * sizes
+    turns = world.rotations.reshape(-1, len(pose.skeleton), 4)
+    first, own = turns[:, bends.limb.first], turns[:, bends.limb.middle]
+    is_small = (upper * lower).sum(axis=1) > np.cos(_BUILT_IN) * sizes
+    is_wrong = is_small & (dot(cross(upper, lower), rotations.rotate(first, wrong)) > 0.0)
     if not is_wrong.any():
         return limb
-    own = world.rotations.reshape(-1, len(pose.skeleton), 4)[:, bends.limb.middle]
     turn = rotations.multiply(rotations.inverse(own), rotations.multiply(rotations.rotation_between(lower, upper), own))
     q, columns = pose.flat_q.copy(), find_rotation_columns(pose.skeleton, bends.limb.middle)
     q[:, columns] = rotations.multiply(q[:, columns], turn)
