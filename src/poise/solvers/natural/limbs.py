@@ -261,7 +261,10 @@ def _agrees_with_body(skeleton: Skeleton, limb: RoleLimb, points: Floats, bulge:
 
 
 def _find_wrong_axis(skeleton: Skeleton, limb: RoleLimb) -> Floats | None:
-    """Find the axis (3,) of a bend built in to an unnatural side, in the limb's first joint. None without one."""
+    """Find the axis (3,) of an unnatural built-in bend. None without one.
+
+    It is in the limb's first joint.
+    """
     rows = [limb.first, limb.middle, limb.tip]
     points = compute_standing_transforms(skeleton)[rows, :3, 3]
     bulge, bend = _measure_bend(points)
@@ -448,7 +451,7 @@ def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -
 
 
 def _straighten(limb: PosedLimb, bends: Bends, wrong: Floats, pose: Pose) -> PosedLimb:
-    """Straighten a posed limb that is a little bent to its wrong built-in side.
+    """Straighten a posed limb with a small bend to its wrong built-in side.
 
     wrong  (3,) axis of that bend, in the first joint
 
