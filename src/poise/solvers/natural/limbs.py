@@ -451,12 +451,12 @@ def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -
 
 
 def _straighten(limb: PosedLimb, bends: Bends, wrong: Floats, pose: Pose) -> PosedLimb:
-    """Straighten a posed limb with a small bend to its wrong built-in side.
+    """Straighten a posed limb bent a little to its wrong side.
 
     wrong  (3,) axis of that bend, in the first joint
 
-    A bent limb turns about its own line until its bend points where it is to. One that was built with its knee bent
-    backward by a degree would turn its foot round. A straight one bends to any side.
+    It is the side that it was built bent to. A bent limb turns about its own line until its bend points where it is
+    to: one with its knee bent backward by a degree would turn its foot round. A straight one bends to any side.
     """
     world, rows = pose.world, (bends.limb.first, bends.limb.middle, bends.limb.tip)
     points = world.positions.reshape(-1, len(pose.skeleton), 3)
