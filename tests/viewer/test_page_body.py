@@ -269,6 +269,7 @@ def read_settled_camera(tab):
     while (last := tab.get(CAMERA)) != camera:
         camera = last
         tab.page.wait_for_timeout(100)
+        tab.pictures()  # a busy machine may have drawn nothing in that time
     return camera
 
 
