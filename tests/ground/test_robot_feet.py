@@ -170,7 +170,8 @@ def test_other_ground(walking, terrain):
     speeds, heights = measure_feet(planted)
     assert speeds.max() < 0.005
     assert np.abs(heights).max() < 0.002
-    assert {worse.measure for worse in planted.report.worse} <= {"knee"}  # its knees bend both ways by 5 degrees
+    worse = [] if terrain == "stairs down" else ["knee"]  # its knees bend both ways by 5 degrees
+    assert [each.measure for each in planted.report.worse] == worse
 
 
 @pytest.mark.parametrize(("height", "side"), [(0.05, 0.07), (0.1, 0.07), (0.4, 0.05), (0.4, 0.09)])
@@ -206,7 +207,7 @@ def test_ground_is_under_the_feet_and_within_reach(walking):
         poise.plant_feet(clip, away, rig=robot)
     posts = 20.0 * np.random.default_rng(0).random((60, 60))
     rough = poise.Terrain.heightmap(posts, size=(12, 12), origin=(0, 0, 0), up="z")
-    with pytest.raises(InputError, match="beyond the end of its leg, which is"):
+    with pytest.raises(InputError, match="beyond the end of its leg, which is 0.85 m long"):
         poise.plant_feet(clip, rough, rig=robot)
 
 

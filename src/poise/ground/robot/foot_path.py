@@ -180,7 +180,7 @@ def _find_even_place(
     under = sample(place + corners)[0]
     steps = under[under <= heights[0] + length]
     up = normals[0] if normals[0, 2] > _MIN_LEVEL_COSINE else np.array([0.0, 0.0, 1.0])
-    return place, float(max(heights[0], steps.max(initial=heights[0]))), up
+    return place, float(steps.max(initial=heights[0])), up
 
 
 def _fade_from(flat: Bools, step_s: float) -> Floats:

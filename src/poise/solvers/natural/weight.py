@@ -36,9 +36,8 @@ _STANDS_SHINS = 0.3  # shins: other feet of a start stand if they are no higher 
 _LIFTED_SHINS = 0.4  # shins: a foot that is raised so far carries nothing
 _ONSET_SHINS = 0.04  # shins: left beside the soles, so that the root begins to move smoothly
 _THIGH_SHARE = 0.5  # of a leg's mass that moves with its hip
-_CENTRE_SHARES = np.array(
-    [0.25, 0.75, 1.0]
-)  # of the way to a tip: where upper bone, lower bone and tip have their mass
+# of the way to a tip: where upper bone, lower bone and tip have their mass
+_CENTRE_SHARES = np.array([0.25, 0.75, 1.0])
 
 
 class _Sole(NamedTuple):
