@@ -24,6 +24,7 @@ const NONE = "";
  */
 export function fillTimeline(place, page, commands) {
   const { store, send } = page;
+  keepHeight(place, store); // before the parts of the timeline change it
   const player = new Player(page);
   const clip = makeElement("select", {
     "data-testid": "clip",
@@ -139,6 +140,19 @@ class Player {
     const words = `${time.toFixed(2)} / ${this.seconds.toFixed(2)} s   frame ${frame} / ${this.clip.frames}`;
     if (this.clock.textContent !== words) this.clock.textContent = words;
   }
+}
+
+/**
+ * Keep the height of the timeline where a clip is left. A pull leaves it and its undoing comes back to it; the picture
+ * above has one height in both, so nothing is framed anew.
+ * @param {HTMLElement} place
+ * @param {Store} store
+ */
+function keepHeight(place, store) {
+  store.on("state", ({ clip, clips }) => {
+    if (clip || !clips.length) place.style.minHeight = "";
+    else if (!place.style.minHeight) place.style.minHeight = `${place.offsetHeight}px`;
+  });
 }
 
 /** Ground of the list, or in words of one's own ("slope:12"). @param {Store} store @param {Send} send */
