@@ -61,6 +61,20 @@ def test_a_figure_that_kneels_stays_above_the_floor(rig, depth):
     assert lowest(sinks) < floor - 0.01
 
 
+@pytest.mark.parametrize("depth", [0.0, 0.05])
+def test_a_kneeling_foot_takes_the_smaller_turn(rig, depth):
+    """It lies on its back: an ankle has 50 degrees that way, and 30 towards the shin."""
+    floor = stand_on(rig)
+    free, held = (poise.solve(rig.rest, kneel_goals(rig, floor, depth), free_root=True, floor=each).pose.world
+                  for each in (None, floor))  # fmt: skip
+    for side in SIDES:
+        knee, ankle = (held[f"{side}{part}"].positions for part in ("Leg", "Foot"))
+        shin = (knee - ankle) / np.linalg.norm(knee - ankle)
+        before, after = (world[f"{side}Toe"].positions - world[f"{side}Foot"].positions for world in (free, held))
+        assert after @ shin <= before @ shin + 1e-9
+        assert np.degrees(np.arccos(before @ after / (before @ before))) < 50.0
+
+
 def test_a_floor_under_nothing_changes_no_bit(rig):
     target = rig.rest.world["LeftHand"].positions + np.array([0.0, -0.2, 0.1])
     plain = poise.solve(rig.rest, poise.Position("LeftHand", target))

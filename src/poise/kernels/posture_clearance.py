@@ -7,7 +7,7 @@ capsules of the body and of the floor. A tip that is itself nearer to a capsule 
 allowed there: the rest of the bone is no nearer.
 
 Feet and hands of which no rotation is asked turn about their own joint, to or from level, until their points are above
-the floor.
+the floor: feet by the smaller turn, hands towards level first.
 
 Closest points of two segments after Lumelsky, On fast computation of distance between line segments (1985).
 """
@@ -243,10 +243,12 @@ def lift_ends(places, turns, points, radii, normal, floors, across, lifted):
         up, turn = read_vec_at(floor, 0), read_quat_at(turns[k], 0)
         base, lever = dot(up, read_vec(places, k)), read_vec(points, 0)
         axis, level = find_level_axis(turn, up, read_vec_at(normal, 0), lever, read_vec_at(across, 0))
-        # Towards level first, else away from it.
+        # A foot by the smaller turn, as ankles end soon; a hand towards level first.
+        is_foot = dot(read_vec_at(normal, 0), read_vec_at(normal, 0)) > 0.0
         end, tolerance = (turn, axis, base, points, radii, floor), _MIN_DEPTH * norm(lever)
-        angle = find_clear_turn(measure_depth, end, tolerance, False)
-        if level > 0.0 and not 0.0 <= angle <= level:
+        angle = find_clear_turn(measure_depth, end, tolerance, is_foot)
+        is_level_nearer = level < abs(angle) or not is_foot
+        if level > 0.0 and is_level_nearer and not 0.0 <= angle <= level:
             # An end that is clear only when it is level is between two steps.
             depth = measure_depth(end, level)
             if depth <= tolerance:
