@@ -90,10 +90,10 @@ class TestRestarts:
         """Whether each solve of this thread continued a drag."""
         solves, call, here = [], ViewSolver.__call__, threading.current_thread()
 
-        def note(solver, *args):
+        def note(solver, *args, continues_drag=False):
             if threading.current_thread() is here:  # another one may prepare drags
-                solves.append(solver._is_following)
-            return call(solver, *args)
+                solves.append(continues_drag)
+            return call(solver, *args, continues_drag=continues_drag)
 
         monkeypatch.setattr(ViewSolver, "__call__", note)
         return solves

@@ -279,30 +279,23 @@ class ViewSolver:
         has_floor = choice.name == AUTO_SOLVER and not self._is_single_iteration
         self._floor_height = document.floor_height if has_floor else None
         self._prepared: dict[tuple[int, bool], Prepared] = {}
-        self._is_following = False  # whether the next solve continues a drag
         self._solver: solvers.Solver | None = None
         self._plan = ChainPlan(groups=())
 
-    def __call__(self, chains: Sequence[TargetedChain], start_q: Floats) -> ViewOutcome:
+    def __call__(
+        self, chains: Sequence[TargetedChain], start_q: Floats, *, continues_drag: bool = False
+    ) -> ViewOutcome:
         """Solve for the chains' targets from q (characters, nq).
 
         A refusal becomes the outcome's sentence instead of an exception.
+
+        continues_drag  whether these are the next targets of a drag, after a miss. A whole body has few restarts
+                        then: it starts from the best of all restarts of the last solve
         """
         try:
-            return self._solve_chains(chains, start_q)
+            return self._solve_chains(chains, start_q, continues_drag=continues_drag)
         except PoiseError as error:
             return ViewOutcome(start_q, start_q, Verdict(STATUS_REFUSED, str(error)), solver=self.choice.name)
-
-    def follow(self, chains: Sequence[TargetedChain], start_q: Floats) -> ViewOutcome:
-        """Solve for the next targets of a drag, after a miss.
-
-        A whole body has fewer restarts: it starts from the best of all restarts of the last solve.
-        """
-        self._is_following = True
-        try:
-            return self(chains, start_q)
-        finally:
-            self._is_following = False
 
     def compute_error_curve(
         self, chains: Sequence[TargetedChain], chain_index: int, start_q: Floats
@@ -343,16 +336,15 @@ class ViewSolver:
             pose = pose.with_q(result.q)
         return SolvePath(np.concatenate(rows), np.concatenate(errors))
 
-    def _solve_chains(self, chains: Sequence[TargetedChain], start_q: Floats) -> ViewOutcome:
+    def _solve_chains(self, chains: Sequence[TargetedChain], start_q: Floats, *, continues_drag: bool) -> ViewOutcome:
         if self._solver is None:
             self._solver = self._choose_solver(chains)
         chains = self._plan.set_roots(chains)
         goals = [chain.build_goals(self.base_pose.skeleton) for chain in chains]
         q, results = start_q, list[Result]()
         for group_index, group in enumerate(self._plan.groups):
-            result = self._solve_group(
-                group_index, [goal for i in group for goal in self._expand_goals(chains[i], goals[i])], q
-            )
+            group_goals = [goal for i in group for goal in self._expand_goals(chains[i], goals[i])]
+            result = self._solve_group(group_index, group_goals, q, continues_drag=continues_drag)
             results.append(result)
             q = result.q.reshape(start_q.shape)
         note = _SEQUENTIAL_NOTE if len(self._plan.groups) > 1 else None
@@ -395,13 +387,13 @@ class ViewSolver:
         )  # fmt: skip
         return _limit_to_one_iteration(solver) if self._is_single_iteration else solver
 
-    def _solve_group(self, group_index: int, goals: list[Goal], q: Floats) -> Result:
+    def _solve_group(self, group_index: int, goals: list[Goal], q: Floats, *, continues_drag: bool) -> Result:
         if len(q) > 1:
             return solve(build_pose(self.base_pose, q), goals, solver=self._required_solver, **self._settings)
-        key = (group_index, self._is_following)
+        key = (group_index, continues_drag)
         prepared = self._prepared.get(key)
         if prepared is None:
-            solver = _limit_restarts(self._required_solver) if self._is_following else self._required_solver
+            solver = _limit_restarts(self._required_solver) if continues_drag else self._required_solver
             prepared = self._prepared[key] = prepare(self.base_pose, goals, solver=solver, **self._settings)
         targets = [goal.rows() for goal in goals]
         return prepared(targets[0] if len(targets) == 1 else targets, q[0])

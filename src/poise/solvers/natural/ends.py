@@ -1,8 +1,8 @@
 """Ends: feet and hands above the floor.
 
 A foot or a hand of which no goal says how it is turned goes along with its limb, and so into the floor where that is
-low. It turns about its own joint, to or from level, until its sole, or its knuckles and fingertips, are above
-the floor: a foot by the smaller turn, so that it lies on its back behind a knee that kneels; a palm lies flat. Its joint
+low. It turns about its own joint, to or from level, until its sole, or its knuckles and fingertips, are above the
+floor: a foot by the smaller turn, so that it lies on its back behind a knee that kneels; a palm lies flat. Its joint
 stays where it is.
 """
 
