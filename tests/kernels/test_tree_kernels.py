@@ -16,10 +16,13 @@ from poise.kernels.problem_arrays import TreeArrays, TreeProblems
 from poise.model.limit_bounds import pack_limit
 from poise.model.limits import SwingTwist
 from tests.kernels.tree_cases import (
+    LANE_COUNTS,
     PLAIN,
+    WIDTH,
     arm,
     assert_met,
     lanes_after,
+    needs_eight_lanes,
     same_configuration,
     settings,
     solve,
@@ -51,8 +54,8 @@ SEEDS = range(int(os.environ.get("POISE_TREES", "12")))
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nodes_stand_where_a_slow_loop_puts_them(seed):
     rng = np.random.default_rng(seed)
-    tree = random_tree(rng, k=8 if seed % 2 else 1)  # frames of each problem, or shared ones
-    us = random_u(rng, tree, 8, 2.0)
+    tree = random_tree(rng, k=WIDTH if seed % 2 else 1)  # frames of each problem, or shared ones
+    us = random_u(rng, tree, WIDTH, 2.0)
     lanes = lanes_after(tree, tree.targets_at(us), us)
     for k, u in enumerate(us):
         for i, (at, rotation, _) in enumerate(tree.place(u, k)):
@@ -64,8 +67,8 @@ def test_nodes_stand_where_a_slow_loop_puts_them(seed):
 def test_residuals_and_rows_are_those_of_finite_differences(seed):
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, n=12, terms=5)
-    us = random_u(rng, tree, 8, 2.0)
-    targets = tree.targets_at(random_u(rng, tree, 8, 2.0))
+    us = random_u(rng, tree, WIDTH, 2.0)
+    targets = tree.targets_at(random_u(rng, tree, WIDTH, 2.0))
     lanes = lanes_after(tree, targets, us)
     for k, u in enumerate(us):
         np.testing.assert_allclose(lanes.e[:, k], tree.left(u, targets[k]) * tree.weights(), atol=1e-12)
@@ -153,7 +156,7 @@ def test_targets_within_reach_are_met(seed):
     starts = np.array([tree.moved(u, rng.uniform(-0.3, 0.3, size=len(tree.dofs))) for u in aims])
     targets = tree.targets_at(aims)
     options = settings(restarts=8, polish=10)
-    for kernel in (tree_many.solve4, tree_many.solve8):
+    for kernel in list_widths():
         u, errors, counts, _ = solve(
             tree, targets, starts, options, seeds=rng.random((8, len(tree.dofs))), kernel=kernel
         )
@@ -233,8 +236,8 @@ def test_opposite_directions_are_left_by_a_turn_across():
 # --- one problem does not depend on the others -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["solve4", "solve8"])
-def test_answers_do_not_depend_on_the_batch(name):
+@pytest.mark.parametrize("lanes", LANE_COUNTS)
+def test_answers_do_not_depend_on_the_batch(lanes):
     rng = np.random.default_rng(26)  # an aim, a rotation and a pole
     tree = random_tree(rng, n=9, terms=3, kinds=(HINGE, SLIDE, BALL))
     hinged = tree.dofs[:, 2] >= 0
@@ -243,7 +246,7 @@ def test_answers_do_not_depend_on_the_batch(name):
     numbers = tree.dofs[hinged, 2].astype(int)
     starts[:, numbers] = rng.choice([-1.0, 1.0], size=len(numbers))  # where the past could tell what is frozen
     near = random_u(rng, tree, 1)[0], np.ones(len(tree.dofs))
-    seeds, kernel = rng.random((3, len(tree.dofs))), getattr(tree_many, name)
+    seeds, kernel = rng.random((3, len(tree.dofs))), getattr(tree_many, f"solve{lanes}")
     for pull in (0.0, 0.3):
         options = settings(15, 2, 4, pull)
         u, errors, counts, _ = solve(tree, targets, starts, options, seeds=seeds, kernel=kernel, near=near)
@@ -255,7 +258,7 @@ def test_answers_do_not_depend_on_the_batch(name):
                 assert (got == want[chosen]).all()
 
 
-@pytest.mark.parametrize("lanes", [4, 8])
+@pytest.mark.parametrize("lanes", LANE_COUNTS)
 @pytest.mark.parametrize("pull", [0.0, 0.3])
 def test_plain_trees_are_answered_as_those_whose_limits_bind_nothing(lanes, pull):
     rng = np.random.default_rng(18)
@@ -312,9 +315,13 @@ def plain_cases():
 
 
 def kernels():
-    widths = [tree_many.solve4, tree_many.solve8]
     is_plain = os.environ.get("POISE_KERNELS") == "plain"
-    return [*widths, solve_one_by_one] if is_plain else widths
+    return [*list_widths(), solve_one_by_one] if is_plain else list_widths()
+
+
+def list_widths():
+    """The kernel in each width that runs here."""
+    return [tree_many.solve4, tree_many.solve8][: WIDTH // 4]
 
 
 def solve_one_by_one(
@@ -336,12 +343,13 @@ def test_lanes_and_plain_numbers_agree():
         env=os.environ | {"POISE_KERNELS": "plain"},
     )  # fmt: skip
     for fast, plain in zip(plain_cases(), json.loads(done.stdout), strict=True):
-        assert len(plain) == 3
+        assert len(plain) == len(list_widths()) + 1
         for answer in [*fast[1:], *plain]:
             for got, want in zip(answer, fast[0], strict=True):
                 np.testing.assert_allclose(got, want, atol=1e-9)
 
 
+@needs_eight_lanes
 def test_each_width_uses_its_own_share_of_the_memory():
     rng = np.random.default_rng(0)
     tree = random_tree(rng, n=6, terms=2)

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from poise.kernels import lane_workspace
 from poise.kernels import tree_lm as tree_many
-from poise.kernels.lanes import LANES8
+from poise.kernels.lanes import LANES4, LANES8
 from poise.kernels.layout import LIMIT_ROW
+from poise.maths.arrays import find_simd_width
 from poise.solvers.base.lm_engine import NO_WORLD_TARGETS
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, PLAIN_TARGET, ROTATION, SLIDE, KernelTree, turn, wxyz
+from tests.workload import amount
 
+#: Problems side by side in the widest kernels that run here: eight lanes are minutes of compiling for a processor of
+#: level v3, for which the library has no code with them.
+WIDTH = amount(find_simd_width(), 8)
+NO_EIGHT_LANES = "this processor has four lanes; eight are minutes of compiling: scripts/test --long, or POISE_LONG=1"
+needs_eight_lanes = pytest.mark.skipif(WIDTH < 8, reason=NO_EIGHT_LANES)
+LANE_COUNTS = [4, pytest.param(8, marks=needs_eight_lanes)]  # of a parametrised test
 PLAIN = "no limits, and no term that looks or points"  # for kernels without code for these
+
+
+def get_kernel(module, name):
+    """The widest kernel of this name that runs here."""
+    return getattr(module, f"{name}{WIDTH}")
 
 
 def settings(iterations=40, restarts=0, polish=0, pull=0.0):
@@ -34,7 +48,7 @@ def solve(tree, targets, starts, options=None, *, near=None, seeds=None, limits=
     u, errors, counts = np.full((k, tree.nu), np.nan), np.full(k, np.nan), np.zeros((k, 3), dtype=np.int64)
     trace = np.full((traced, tree.nu + 1), np.nan)
     limits = np.zeros((len(tree.nodes), LIMIT_ROW)) if limits is None else limits
-    (kernel or tree_many.solve8)(
+    (kernel or get_kernel(tree_many, "solve"))(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.effectors, tree.paths, tree.row_ranges, targets, starts,
         np.zeros((0, nd)) if seeds is None else seeds, near_u, near_on, *(() if limits is PLAIN else (limits,)),
         settings() if options is None else options, work_of(tree) if work is None else work, 0, k, u, errors, counts,
@@ -44,11 +58,11 @@ def solve(tree, targets, starts, options=None, *, near=None, seeds=None, limits=
 
 
 def lanes_after(tree, targets, us):
-    """The work memory after the eight configurations `us` have been judged, before any of them moved for good."""
+    """The work memory after WIDTH configurations `us` have been judged, before any of them moved for good."""
     work = work_of(tree)
     solve(tree, targets, us, settings(iterations=0), work=work)
     sizes = len(tree.nodes), len(tree.dofs), tree.nu, 3 * len(tree.terms), tree.width
-    return lane_workspace.make_views(LANES8, work, *sizes)[1]
+    return lane_workspace.make_views({4: LANES4, 8: LANES8}[WIDTH], work, *sizes)[1]
 
 
 def assert_met(tree, u, targets, tolerance=1e-6):

@@ -20,6 +20,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from poise.io import samples
+from tests.kernels.tree_cases import NO_EIGHT_LANES
 from tests.timeouts import PROCESS
 from tests.wheel import PIP, wheel
 from tests.workload import LONG, amount
@@ -143,11 +144,16 @@ def test_kernels_solvers_formats_and_command_line(name, tmp_path, tmp_path_facto
         assert_kernels_pass(folder, tmp_path / "report.xml")
 
 
+def is_too_wide(case):
+    """Whether a test was skipped, as this processor has four lanes."""
+    return any(each.tag == "skipped" and each.get("message") == NO_EIGHT_LANES for each in case)
+
+
 def assert_kernels_pass(folder, report):
     tested = run(folder, "-m", "pytest", "-p", "no:cacheprovider", f"--junitxml={report}", KERNELS)
     assert tested.returncode == 0, tested.stdout
     cases = list(ET.parse(report).iter("testcase"))  # noqa: S314  (written by the line above)
-    assert not [case.get("name") for case in cases if len(case)]  # failed or skipped
+    assert not [case.get("name") for case in cases if len(case) and not is_too_wide(case)]  # failed or skipped
     found = {f"{case.get('classname')}.".split(".")[2] for case in cases}
     assert found == {path.stem for path in KERNELS.glob("test_*.py")} - {
         "test_cuda",

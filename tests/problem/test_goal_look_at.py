@@ -8,7 +8,7 @@ import pytest
 import poise
 from poise import InputError, LookAt, Pin, Pose, Position, Range, UnknownNameError
 from poise.io import samples
-from tests.kernels.tree_cases import arm, lanes_after
+from tests.kernels.tree_cases import WIDTH, arm, lanes_after
 from tests.reference.kernel_tree import AIM, BALL, random_u
 from tests.strategies import rng_of, straight_chain
 
@@ -155,7 +155,7 @@ def test_the_rows_are_what_a_common_turn_of_the_joints_does():
     tree = arm([BALL, BALL, BALL], AIM)
     tree.dofs[:, 3] = np.repeat([0.3, 0.6, 1.0], 3)
     tree.effectors[0, :7] = 0.2, 0.1, 0.0, 0.6, 0.0, 0.8, 1.0  # a point, an axis, and that the turn is shared
-    us = random_u(rng, tree, 8, 0.4)
+    us = random_u(rng, tree, WIDTH, 0.4)
     targets = np.array([p + 2 * a for p, a in (tree.measure(u)[0] for u in us)]) + 1e-9  # met: there the rows are exact
     J = lanes_after(tree, targets, us).J / np.sqrt(tree.dofs[:, 3])[:, None, None]  # the step has scaled them
     shares, h = tree.dofs[:, 3] / 1.9, 1e-5

@@ -25,7 +25,7 @@ from poise.kernels.symmetric_matrices import diagonalise
 from poise.model.limit_bounds import pack_limit
 from poise.model.limits import SwingTwist
 from tests.kernels.kernel_entries import compiled
-from tests.kernels.tree_cases import PLAIN, arm, same_configuration, work_of
+from tests.kernels.tree_cases import PLAIN, arm, get_kernel, same_configuration, work_of
 from tests.reference import jacobian_steps
 from tests.reference.kernel_tree import BALL, FIXED, HINGE, MOVE, POLE, POSITION, ROTATION, SLIDE, random_tree, random_u
 
@@ -57,7 +57,7 @@ def solve(tree, targets, starts, options, *, clamps=None, limits=None, kernel=No
     memory = np.full(tree_steps.compute_scratch_size(nd, tree.nu, m) + 8, np.nan)  # what it holds must not matter
     first = -memory.ctypes.data // 8 % 8
     limits = np.zeros((len(tree.nodes), LIMIT_ROW)) if limits is None else limits
-    kernel = kernel or (tree_steps.plain8 if limits is PLAIN else tree_steps.solve8)
+    kernel = kernel or get_kernel(tree_steps, "plain" if limits is PLAIN else "solve")
     kernel(
         tree.nodes, tree.frames, tree.dofs, tree.terms, tree.effectors, tree.paths, tree.row_ranges, targets, starts,
         np.random.default_rng(7).random((16, nd)), np.zeros(tree.nu), np.zeros(nd),

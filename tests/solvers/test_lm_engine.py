@@ -18,6 +18,7 @@ from poise.maths import rotations
 from tests.contracts.moved_skeletons import in_units
 from tests.contracts.trees import goals_at, near_q, rotated, some_limits
 from tests.kernels.kernel_entries import entered
+from tests.kernels.tree_cases import needs_eight_lanes
 from tests.reference import slow_kinematics
 from tests.reference.kernel_tree import pole_angle
 from tests.strategies import (
@@ -298,6 +299,7 @@ print(machine.find_simd_width())
 """
 
 
+@needs_eight_lanes
 def test_four_lanes_work_as_eight_do():
     out = {}
     for lanes in "48":
