@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -100,6 +102,52 @@ def test_batches_give_the_bits_of_single_calls():
     for place, q in zip(path, together.q, strict=True):
         np.testing.assert_array_equal(poise.solve(rest, poise.Position(ARM[-1], place)).q, q)
         np.testing.assert_array_equal(prepared(place).q, q)
+
+
+def shorten_forearm(share: float = 0.6) -> Pose:
+    """A figure whose arms fold no further than a part of their length."""
+    offsets = np.array(FREE.A)
+    offsets[FREE.index(ARM[3]), :3] *= share
+    return Pose(dataclasses.replace(FREE, A=offsets), FIGURE.rest.q)
+
+
+def measure_fold(rest: Pose) -> float:
+    """How near to its shoulder the hand of a folded arm is."""
+    _, shoulder, elbow, hand = (np.asarray(rest.world[name].positions) for name in ARM)
+    return abs(float(np.linalg.norm(elbow - shoulder) - np.linalg.norm(hand - elbow)))
+
+
+@pytest.mark.parametrize("share", [0.9, 0.5, 0.1])
+@pytest.mark.parametrize("way", DIRECTIONS)
+def test_a_hand_nearer_than_the_arm_folds_takes_the_least_turn(way, share):
+    """By the triangle of collar bone, target and folded arm; in closed form, for single and prepared calls."""
+    rest = shorten_forearm()
+    collar, shoulder, *_ = (np.asarray(rest.world[name].positions) for name in ARM)
+    place = shoulder + share * measure_fold(rest) * normalise(DIRECTIONS[way])
+    result = poise.solve(rest, poise.Position(ARM[-1], place))
+    assert result.reached
+    assert result.iterations == 1
+    bone, distance = np.linalg.norm(shoulder - collar), np.linalg.norm(place - collar)
+    cosine = (bone**2 + distance**2 - measure_fold(rest) ** 2) / (2 * bone * distance)
+    aim = (shoulder - collar) @ (place - collar) / (bone * distance)
+    want = np.degrees(np.arccos(cosine) - np.arccos(aim))
+    np.testing.assert_allclose(measure_turns(Pose(rest.skeleton, result.q[None])), want, atol=1e-3)
+    prepared = poise.prepare(rest, poise.Position(ARM[-1], place))
+    np.testing.assert_array_equal(prepared(place).q, result.q)
+
+
+@pytest.mark.parametrize("how", [track, follow, bake])
+def test_a_collar_bone_comes_back_from_a_hand_at_the_shoulder(how):
+    rest = shorten_forearm()
+    shoulder, length = find_arm(rest)
+    fold = measure_fold(rest) / length
+    aside = 0.5 * fold * length * OUT  # an arm that passes through its shoulder turns over
+    path = make_path(rest, FORWARD, nearest=0.2 * fold, farthest=0.6) + aside
+    turns = measure_turns(how(rest, path))
+    apart = np.linalg.norm(path - shoulder, axis=-1) / length
+    assert turns[apart > 1.001 * fold].max() < (15.0 if how is bake else 1e-4)  # that is by how much a spread turns it
+    assert 5.0 < turns.max() < 40.0
+    assert np.abs(np.diff(turns)).max() < 2.0
 
 
 @pytest.mark.parametrize("rest", RESTS.values(), ids=RESTS)

@@ -15,8 +15,11 @@ The turn is the smallest one, in the plane of collar bone and target. It is unde
 of the collar bone, far out to the side or beyond the other shoulder. Near that line the collar bone cannot help: it
 turns by at most a share of the angle between line and target.
 
-A start with a stretched arm was carried already. The part of its collar bone's turn from rest that its own hand
-position explains is taken back first, so that the collar bone returns with the hand.
+Where the target is nearer to the shoulder than the arm folds, the collar bone turns away from it by the smallest angle,
+in the same plane, until the folded arm is there. It is not kept to its range: nothing else can bring the hand there.
+
+A start with a stretched or a folded arm was carried already. The part of its collar bone's turn from rest that its own
+hand position explains is taken back first, so that the collar bone returns with the hand.
 """
 
 from __future__ import annotations
@@ -62,6 +65,7 @@ STRAIGHT_REACH = 0.98  # share of its length from which an arm counts as straigh
 STRETCHED_SHARE = 1.0 - 1e-7  # of its length: an arm that is too short, which still shows to which side it bends
 # Shares of the angle between the target and the collar bone, and its opposite direction.
 AIM_SHARE, OPPOSITE_SHARE = 0.8, 2.0
+FOLDED_SHARE = 1.0 + 1e-7  # of the difference of its bones: how near to the shoulder the hand of a folded arm is
 MIN_COLLAR_SHARE = 1e-6  # lengths and sines below this share of the arm's have no direction
 MIN_CAPACITY = 1e-9  # arm lengths
 
@@ -165,6 +169,28 @@ def find_collar_turn(collar_bone, target, arm_length, up, forward, turn_from_res
 
 
 @device_function
+def find_fold_turn(collar_bone, target, folded, forward):
+    """Return how a collar bone turns away from a near target.
+
+    They are an axis and an angle.
+
+    folded   the smallest distance of the hand from the shoulder
+    forward  the way of the shoulder where the target lies on the line of the collar bone
+    """
+    bone_length, distance = norm(collar_bone), norm(target)
+    if not norm(sub(target, collar_bone)) < folded or not bone_length > MIN_COLLAR_SHARE * folded:
+        return Vec(0.0, 0.0, 0.0), 0.0
+    axis = cross(target, collar_bone)
+    aim = math.atan2(norm(axis), dot(collar_bone, target))
+    if not norm(axis) > MIN_COLLAR_SHARE * bone_length * bone_length:
+        axis = cross(collar_bone, forward)
+    cosine = (bone_length * bone_length + distance * distance - folded * folded) / (2.0 * bone_length * distance)
+    if not (norm(axis) > 0.0 and cosine >= -1.0):
+        return Vec(0.0, 0.0, 0.0), 0.0
+    return scale(axis, 1.0 / norm(axis)), math.acos(min(cosine, 1.0)) - aim
+
+
+@device_function
 def find_turn_from_rest(maps, map_index, rest_rotation, rotation):
     """Return the rotation vector of a ball from rest.
 
@@ -224,8 +250,9 @@ def carry_shoulders(maps, map_indices, q_columns, collar_numbers, start_q, targe
         )
         hand = sub(read_origin(pose_maps, map_indices[HAND_MAP]), collar)
         collar_bone = sub(shoulder, collar)
-        arm_length = norm(sub(elbow, shoulder)) + norm(sub(add(hand, collar), elbow))
-        arm_length *= collar_numbers[COLLAR_REACH]
+        upper_length, lower_length = norm(sub(elbow, shoulder)), norm(sub(add(hand, collar), elbow))
+        folded = abs(upper_length - lower_length) * FOLDED_SHARE
+        arm_length = (upper_length + lower_length) * collar_numbers[COLLAR_REACH]
         world_up = map_direction(pose_maps, map_indices[CARRIER_MAP], up)
         world_forward = map_direction(pose_maps, map_indices[CARRIER_MAP], forward)
         rotation = read_quat_at(start, q_columns[0])
@@ -241,10 +268,14 @@ def carry_shoulders(maps, map_indices, q_columns, collar_numbers, start_q, targe
             straightness = smoothstep_between(norm(sub(hand, collar_bone)) / arm_length, STRAIGHT_REACH, 1.0)
             explained = min(angle_from_rest, angle + straightness * largest, largest)
             explained *= max(dot(rest_axis, axis), 0.0)
+            axis, angle = find_fold_turn(resting_bone, hand, folded, world_forward)
+            explained = max(explained, min(angle_from_rest, angle) * max(dot(rest_axis, axis), 0.0))
             turn = from_axis_angle(rest_axis, -explained)
             collar_bone, from_rest = rotate(turn, collar_bone), scale(rest_axis, angle_from_rest - explained)
         target = sub(read_vec_at(targets[k], 0), collar)
         axis, angle, _ = find_collar_turn(collar_bone, target, arm_length, world_up, world_forward, from_rest)
+        if norm(sub(target, collar_bone)) < folded:
+            axis, angle = find_fold_turn(collar_bone, target, folded, world_forward)
         collar_bone = rotate(from_axis_angle(axis, angle), collar_bone)
         way = sub(target, collar_bone)
         distance = norm(way)

@@ -26,6 +26,7 @@ from poise.problem.dof_layout import POSITION, TARGET_SIZES
 from poise.problem.problem import Problem, Tolerance
 from poise.solvers.base.interface import Request, get_final_solver
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.natural.limbs import find_limbs
 from poise.solvers.natural.natural import Natural, hold_above_floor
 from poise.solving.batch import MeasuredAnswer, solve_and_measure
 from poise.solving.clip_problem import ClipProblem
@@ -42,6 +43,7 @@ _MAX_GAP = 3  # steps between jumps of one run
 _MIN_SPREAD_FRAMES = 3
 _MAX_ROUNDS = 3  # what a jump leaves is spread again
 _LEAST_SHARE = 0.1  # of the largest change: joints that change less are moved by the goals alone
+_MAX_COLLAR_RAD = float(np.radians(15.0))  # of collar bones, by which a spread turns them: no more is seen
 _CALM_STIFFNESS = 99.0  # of joints that do not jump
 _PEAK_BEND = 6.0  # largest second derivative of smoothstep
 _SHARP_SHARE = 1e-3  # of the tolerance: within it, straight limbs would step by more than their targets
@@ -244,12 +246,37 @@ def _spread_run(
     if is_kept[frames].any():
         return None
     is_jumping = changes > allowed[first : last + 1].max(axis=0)
+    collars = _find_collar_columns(clip.problem)
     for has_stiff_root in (True, False) if clip.problem.free_root else (False,):
-        solver = _stiffen_others(clip, columns, is_jumping, has_stiff_root=has_stiff_root)
-        spread = _solve_spread(clip, columns, measured, frames, np.concatenate(starts), solver)
-        if spread is not None:
-            return spread
+        for stiff_collars in (False, True) if len(collars) else (False,):
+            still = is_jumping if not stiff_collars else is_jumping & ~_find_collars(columns, collars)
+            solver = _stiffen_others(clip, columns, still, has_stiff_root=has_stiff_root)
+            spread = _solve_spread(clip, columns, measured, frames, np.concatenate(starts), solver)
+            if spread is not None and (stiff_collars or _are_collars_calm(measured, spread, frames, collars)):
+                return spread
     return None
+
+
+def _find_collar_columns(problem: Problem) -> Ints:
+    """Find the rotation columns (c, 4) of moving collar bones."""
+    skeleton = problem.skeleton
+    starts = find_rotation_starts(skeleton.kinds, skeleton.q_start)
+    rows = [limb.collar.rows[0] for limb in find_limbs(skeleton) if limb.collar is not None]
+    moving = [starts[row] for row in rows if skeleton.names[row] in problem.joints]
+    return np.array(moving, dtype=np.int64).reshape(-1, 1) + np.arange(4)
+
+
+def _find_collars(columns: _Columns, collars: Ints) -> Bools:
+    """Mark the collar bones among the moving joints (r + v,)."""
+    is_collar = np.isin(columns.rotations[:, 0], collars[:, 0])
+    return np.concatenate([is_collar, np.zeros(len(columns.values), dtype=np.bool_)])
+
+
+def _are_collars_calm(before: MeasuredAnswer, after: MeasuredAnswer, frames: Ints, collars: Ints) -> bool:
+    """Return whether all collar bones stay near their natural rotations."""
+    own, turned = (each.answer.q[frames][:, collars] for each in (before, after))
+    cosines = np.abs((own * turned).sum(axis=-1)).clip(0.0, 1.0)
+    return bool((2.0 * np.arccos(cosines) <= _MAX_COLLAR_RAD).all())
 
 
 def _stiffen_others(clip: ClipProblem, columns: _Columns, is_jumping: Bools, *, has_stiff_root: bool) -> solvers.Solver:

@@ -445,8 +445,7 @@ def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -
     limb, collar = pack_limb_poses(plan, pose, shared), bends.collar
     if bends.wrong is not None:
         limb = _straighten(limb, bends, bends.wrong, pose)
-    length = float(bends.limb.numbers[NATURAL_BEND_LENGTH])
-    resting = None if collar is None else find_resting_reach(collar, maps, limb.start_q, length)
+    resting = None if collar is None else find_resting_reach(collar, maps, limb.start_q, bends.limb.lengths)
     return PosedBends(bends, maps, limb, resting, around)
 
 

@@ -17,6 +17,7 @@ from poise.model.skeleton import Kind, Skeleton
 from poise.problem.two_bone_limb import find_rotation_column, is_hinge, read_hinge_axis, read_hinge_range
 
 _RESTING_SHARE = 0.8499  # of the arm's length, just below the 0.85 at which the kernel turns collar bones
+_RESTING_FOLD = 1.0001  # of the difference of an arm's bones, just above the distance to which it folds
 _MAX_FRAME_ERROR = 1e-9  # largest deviation of a joint's own frame from one without rotation
 
 
@@ -128,11 +129,15 @@ def carry_shoulders(collar: Collar, maps: Floats, start_q: Floats, targets: Floa
 
 
 class RestingReach(NamedTuple):
-    """A ball of targets with a resting collar bone."""
+    """A shell of targets with a resting collar bone.
+
+    The arm folds to its inner radius, and stretches to its outer one.
+    """
 
     x: float
     y: float
     z: float
+    squared_fold: float
     squared_radius: float
 
     def has_inside(self, targets: Floats) -> bool:
@@ -141,14 +146,20 @@ class RestingReach(NamedTuple):
             return False
         x, y, z = targets[0, :3].tolist()  # Python floats: arrays would take a tenth of a solve
         dx, dy, dz = x - self.x, y - self.y, z - self.z
-        return dx * dx + dy * dy + dz * dz < self.squared_radius
+        return self.squared_fold < dx * dx + dy * dy + dz * dz < self.squared_radius
 
 
-def find_resting_reach(collar: Collar, maps: Floats, start_q: Floats, arm_length: float) -> RestingReach | None:
-    """Find the resting ball of a single pose (1, nq). None where it is turned already."""
+def find_resting_reach(
+    collar: Collar, maps: Floats, start_q: Floats, lengths: tuple[float, float]
+) -> RestingReach | None:
+    """Find the resting shell of a single pose (1, nq). None where it is turned already.
+
+    lengths  of upper arm and forearm
+    """
     column = int(collar.q_columns[0])
     if len(start_q) != 1 or start_q[0, column : column + 4].tolist() != collar.rest_rotation:
         return None
     row, i = maps[0], 12 * int(collar.map_indices[2])
-    radius = arm_length * collar.numbers[10] * _RESTING_SHARE
-    return RestingReach(float(row[i + 3]), float(row[i + 7]), float(row[i + 11]), radius * radius)
+    upper, lower = lengths
+    fold, radius = _RESTING_FOLD * (upper - lower), (upper + lower) * collar.numbers[10] * _RESTING_SHARE
+    return RestingReach(float(row[i + 3]), float(row[i + 7]), float(row[i + 11]), fold * fold, radius * radius)
