@@ -325,7 +325,7 @@ def test_each_part_that_is_seen_follows_by_its_skin(served, data, file, kind, mo
         tab.until_state("state.undo === null")
         tab.answered()
         tab.pictures()
-        assert tab.get(CAMERA) == camera  # though the timeline came back, and the picture has another height
+        assert tab.get(CAMERA) == camera  # the timeline has the height that it had
     # a link of a robot turns about one axis, and seldom follows a hand in the plane of the picture
     assert len(reached) + len(missed) >= amount(2, 5), (reached, missed)
     assert file in ROBOTS or len(reached) >= max(2 * len(missed), 10 // sharers), (reached, missed)

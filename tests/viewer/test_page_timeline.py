@@ -229,3 +229,24 @@ def test_steps_end_with_the_clip(resting):
     tab.until(f"Math.abs({TIME} - window.poise.state.duration) < 1e-3")
     tab.key("ArrowLeft")
     tab.until(f"{TIME} < window.poise.state.duration - 1e-3")
+
+
+def test_the_timeline_keeps_its_height_where_a_clip_is_left(resting):
+    tab = resting
+    height = "document.querySelector('.timeline').offsetHeight"
+    before, name = tab.get(height), tab.state["clip"]
+    tab.pick("clip", "")
+    tab.until_state("state.clip === null")
+    assert not tab.at("seek").is_visible()
+    assert tab.get(height) == before
+    tab.pick("clip", name)
+    tab.until_state("state.clip !== null")
+    assert tab.get(height) == before
+
+
+def test_a_figure_that_opens_without_a_clip_has_no_room_for_one(served):
+    rig = poise.load(samples.path("humanoid.glb"))
+    tab = served(build_document(rig, chains=()))
+    assert tab.state["clips"]
+    assert tab.state["clip"] is None
+    assert tab.get("document.querySelector('.timeline').offsetHeight") < 60

@@ -135,7 +135,11 @@ def find_clear_turn(measure, moved, tolerance, tries_sides_in_turn):
         if overlap < best:
             best, best_angle = overlap, angle
         if overlap <= tolerance:
-            return halve_turn(measure, moved, angle, angle - math.copysign(step, angle), tolerance)
+            found = halve_turn(measure, moved, angle, angle - math.copysign(step, angle), tolerance)
+            if tries_sides_in_turn and angle > 0.0 and measure(moved, -angle) <= tolerance:
+                other = halve_turn(measure, moved, -angle, step - angle, tolerance)
+                return other if -other < found else found
+            return found
     return best_angle
 
 
@@ -233,9 +237,9 @@ def lift_ends(places, turns, points, radii, normal, floors, across, lifted):
     across   (3,) axis in the joint's frame about which an end turns that lies the wrong way round
     lifted   (k, 4) world rotations out
 
-    Returns how many were turned. Where a joint is too low for any angle, the best one is taken. Where it becomes too
-    low to be level by a hundredth of the end's length, and where an end lies exactly the wrong way round, a small move
-    changes the way it turns.
+    Returns how many were turned. Where a joint is too low for any angle, the best one is taken. A small move changes
+    the way an end turns where its joint becomes too low to be level by a hundredth of the end's length, where it lies
+    exactly the wrong way round, and where both turns of a foot are equally large.
     """
     count = 0
     for k in range(places.shape[0]):
@@ -247,8 +251,8 @@ def lift_ends(places, turns, points, radii, normal, floors, across, lifted):
         is_foot = dot(read_vec_at(normal, 0), read_vec_at(normal, 0)) > 0.0
         end, tolerance = (turn, axis, base, points, radii, floor), _MIN_DEPTH * norm(lever)
         angle = find_clear_turn(measure_depth, end, tolerance, is_foot)
-        is_level_nearer = level < abs(angle) or not is_foot
-        if level > 0.0 and is_level_nearer and not 0.0 <= angle <= level:
+        tries_level = level > 0.0 and (level < abs(angle) or not is_foot)
+        if tries_level and not 0.0 <= angle <= level:
             # An end that is clear only when it is level is between two steps.
             depth = measure_depth(end, level)
             if depth <= tolerance:

@@ -16,7 +16,8 @@ of the collar bone, far out to the side or beyond the other shoulder. Near that 
 turns by at most a share of the angle between line and target.
 
 Where the target is nearer to the shoulder than the arm folds, the collar bone turns away from it by the smallest angle,
-in the same plane, until the folded arm is there. It is not kept to its range: nothing else can bring the hand there.
+in the same plane, until the folded arm is there. It is not kept to its range: nothing else of the arm can bring the
+hand there. Where such a target crosses the line of the collar bone, this turn leaps from one side to the other.
 
 A start with a stretched or a folded arm was carried already. The part of its collar bone's turn from rest that its own
 hand position explains is taken back first, so that the collar bone returns with the hand.
@@ -51,9 +52,9 @@ from poise.kernels.vec_quat import (
 
 # Columns of `map_indices`: the maps of what carries the collar bone, of it, and of the arm's joints.
 CARRIER_MAP, COLLAR_MAP, SHOULDER_MAP, ELBOW_MAP, HAND_MAP = 0, 1, 2, 3, 4
-# Columns of `collar_numbers`: up and forward in the carrier's frame, the collar bone's rotation at rest, and the share
-# of the arm's length that its elbow can be stretched to.
-COLLAR_UP, COLLAR_FORWARD, COLLAR_REST, COLLAR_REACH, COLLAR_NUMBER_COUNT = 0, 3, 6, 10, 11
+# Columns of `collar_numbers`: up and forward in the carrier's frame, the collar bone's rotation at rest, and the shares
+# of the arm's length that limits of its elbow let it stretch and fold to.
+COLLAR_UP, COLLAR_FORWARD, COLLAR_REST, COLLAR_REACH, COLLAR_FOLD, COLLAR_NUMBER_COUNT = 0, 3, 6, 10, 11, 12
 
 MIN_REACH = 0.85  # arm lengths: below, the collar bone rests
 SLACK_POWER = 3.0
@@ -65,7 +66,7 @@ STRAIGHT_REACH = 0.98  # share of its length from which an arm counts as straigh
 STRETCHED_SHARE = 1.0 - 1e-7  # of its length: an arm that is too short, which still shows to which side it bends
 # Shares of the angle between the target and the collar bone, and its opposite direction.
 AIM_SHARE, OPPOSITE_SHARE = 0.8, 2.0
-FOLDED_SHARE = 1.0 + 1e-7  # of the difference of its bones: how near to the shoulder the hand of a folded arm is
+FOLDED_SHARE = 1.0 + 1e-7  # of how far an arm folds: as near the shoulder as its hand is brought
 MIN_COLLAR_SHARE = 1e-6  # lengths and sines below this share of the arm's have no direction
 MIN_CAPACITY = 1e-9  # arm lengths
 
@@ -170,19 +171,17 @@ def find_collar_turn(collar_bone, target, arm_length, up, forward, turn_from_res
 
 @device_function
 def find_fold_turn(collar_bone, target, folded, forward):
-    """Return how a collar bone turns away from a near target.
-
-    They are an axis and an angle.
+    """Return axis and angle of a turn away from a near target.
 
     folded   the smallest distance of the hand from the shoulder
     forward  the way of the shoulder where the target lies on the line of the collar bone
     """
     bone_length, distance = norm(collar_bone), norm(target)
-    if not norm(sub(target, collar_bone)) < folded or not bone_length > MIN_COLLAR_SHARE * folded:
-        return Vec(0.0, 0.0, 0.0), 0.0
+    if not (norm(sub(target, collar_bone)) < folded and min(bone_length, distance) > MIN_COLLAR_SHARE * folded):
+        return Vec(0.0, 0.0, 0.0), 0.0  # a target at the joint of the collar bone stays as far from the shoulder
     axis = cross(target, collar_bone)
     aim = math.atan2(norm(axis), dot(collar_bone, target))
-    if not norm(axis) > MIN_COLLAR_SHARE * bone_length * bone_length:
+    if not norm(axis) > MIN_COLLAR_SHARE * bone_length * distance:
         axis = cross(collar_bone, forward)
     cosine = (bone_length * bone_length + distance * distance - folded * folded) / (2.0 * bone_length * distance)
     if not (norm(axis) > 0.0 and cosine >= -1.0):
@@ -251,8 +250,9 @@ def carry_shoulders(maps, map_indices, q_columns, collar_numbers, start_q, targe
         hand = sub(read_origin(pose_maps, map_indices[HAND_MAP]), collar)
         collar_bone = sub(shoulder, collar)
         upper_length, lower_length = norm(sub(elbow, shoulder)), norm(sub(add(hand, collar), elbow))
-        folded = abs(upper_length - lower_length) * FOLDED_SHARE
-        arm_length = (upper_length + lower_length) * collar_numbers[COLLAR_REACH]
+        arm_length = upper_length + lower_length
+        folded = max(abs(upper_length - lower_length), arm_length * collar_numbers[COLLAR_FOLD]) * FOLDED_SHARE
+        arm_length *= collar_numbers[COLLAR_REACH]
         world_up = map_direction(pose_maps, map_indices[CARRIER_MAP], up)
         world_forward = map_direction(pose_maps, map_indices[CARRIER_MAP], forward)
         rotation = read_quat_at(start, q_columns[0])
@@ -273,9 +273,9 @@ def carry_shoulders(maps, map_indices, q_columns, collar_numbers, start_q, targe
             turn = from_axis_angle(rest_axis, -explained)
             collar_bone, from_rest = rotate(turn, collar_bone), scale(rest_axis, angle_from_rest - explained)
         target = sub(read_vec_at(targets[k], 0), collar)
-        axis, angle, _ = find_collar_turn(collar_bone, target, arm_length, world_up, world_forward, from_rest)
-        if norm(sub(target, collar_bone)) < folded:
-            axis, angle = find_fold_turn(collar_bone, target, folded, world_forward)
+        axis, angle = find_fold_turn(collar_bone, target, folded, world_forward)
+        if angle == 0.0:
+            axis, angle, _ = find_collar_turn(collar_bone, target, arm_length, world_up, world_forward, from_rest)
         collar_bone = rotate(from_axis_angle(axis, angle), collar_bone)
         way = sub(target, collar_bone)
         distance = norm(way)

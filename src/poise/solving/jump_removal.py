@@ -71,11 +71,11 @@ def _remove_natural_jumps(clip: ClipProblem, first: MeasuredAnswer) -> MeasuredA
     """Spread the jumps of natural poses. Where fast ones remain, solve from neighbouring frames first."""
     if not measure_jumps(clip, first.answer.q).any():
         return first
-    spread = spread_jumps(clip, first)
+    spread = spread_jumps(clip, first, first.answer.q)
     speed = _measure_speed(clip, spread)
     if speed <= MAX_SPREAD_SPEED:
         return spread
-    swept = spread_jumps(clip, _sweep_both_ways(clip, first))
+    swept = spread_jumps(clip, _sweep_both_ways(clip, first), first.answer.q)
     return swept if _measure_speed(clip, swept) < speed else spread
 
 

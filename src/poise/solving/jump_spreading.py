@@ -62,8 +62,11 @@ class _Columns(NamedTuple):
     scales: Floats
 
 
-def spread_jumps(clip: ClipProblem, measured: MeasuredAnswer) -> MeasuredAnswer:
-    """Spread the jumps between the frames of a clip. Returns `measured` itself where nothing changes."""
+def spread_jumps(clip: ClipProblem, measured: MeasuredAnswer, natural_q: Floats) -> MeasuredAnswer:
+    """Spread the jumps between the frames of a clip. Returns `measured` itself where nothing changes.
+
+    Collar bones stay near their rotations in `natural_q` (k, nq), the poses that each frame has alone.
+    """
     columns = _find_columns(clip.problem, measured.answer.q)
     is_kept = (measured.answer.q == clip.problem.start_rows).all(axis=-1)
     allowed = _compute_allowed_changes(clip, columns)
@@ -71,7 +74,9 @@ def spread_jumps(clip: ClipProblem, measured: MeasuredAnswer) -> MeasuredAnswer:
         before = measured
         for first, last in _join_runs(_find_jumps(measured.answer.q, columns, allowed)):
             for is_backward in (False, True):
-                spread = _spread_run(clip, columns, measured, allowed, is_kept, first, last, is_backward=is_backward)
+                spread = _spread_run(
+                    clip, columns, measured, natural_q, allowed, is_kept, first, last, is_backward=is_backward
+                )
                 if spread is not None:
                     measured = spread
                     break
@@ -201,8 +206,8 @@ def _join_runs(is_jump: Bools) -> list[tuple[int, int]]:
 
 
 def _spread_run(
-    clip: ClipProblem, columns: _Columns, measured: MeasuredAnswer, allowed: Floats, is_kept: Bools, first: int,
-    last: int, *, is_backward: bool,
+    clip: ClipProblem, columns: _Columns, measured: MeasuredAnswer, natural_q: Floats, allowed: Floats, is_kept: Bools,
+    first: int, last: int, *, is_backward: bool,
 ) -> MeasuredAnswer | None:  # fmt: skip
     """Spread the steps `first`..`last` over the frames after them, or before. None where that is no better.
 
@@ -245,14 +250,17 @@ def _spread_run(
     frames = order[np.concatenate([np.arange(first + 1, frame + 1), rows])]
     if is_kept[frames].any():
         return None
-    is_jumping = changes > allowed[first : last + 1].max(axis=0)
-    collars = _find_collar_columns(clip.problem)
+    is_jumping, start_q = changes > allowed[first : last + 1].max(axis=0), np.concatenate(starts)
+    collars, attempts = _find_collar_columns(clip.problem), [(start_q, is_jumping)]
+    if len(collars):
+        held_q = start_q.copy()
+        held_q[:, collars] = natural_q[frames][:, collars]
+        attempts.append((held_q, is_jumping & ~_find_collars(columns, collars)))
     for has_stiff_root in (True, False) if clip.problem.free_root else (False,):
-        for stiff_collars in (False, True) if len(collars) else (False,):
-            still = is_jumping if not stiff_collars else is_jumping & ~_find_collars(columns, collars)
-            solver = _stiffen_others(clip, columns, still, has_stiff_root=has_stiff_root)
-            spread = _solve_spread(clip, columns, measured, frames, np.concatenate(starts), solver)
-            if spread is not None and (stiff_collars or _are_collars_calm(measured, spread, frames, collars)):
+        for poses, is_loose in attempts:
+            solver = _stiffen_others(clip, columns, is_loose, has_stiff_root=has_stiff_root)
+            spread = _solve_spread(clip, columns, measured, frames, poses, solver)
+            if spread is not None and _are_collars_calm(spread.answer.q[frames], natural_q[frames], collars):
                 return spread
     return None
 
@@ -272,29 +280,25 @@ def _find_collars(columns: _Columns, collars: Ints) -> Bools:
     return np.concatenate([is_collar, np.zeros(len(columns.values), dtype=np.bool_)])
 
 
-def _are_collars_calm(before: MeasuredAnswer, after: MeasuredAnswer, frames: Ints, collars: Ints) -> bool:
+def _are_collars_calm(q: Floats, natural_q: Floats, collars: Ints) -> bool:
     """Return whether all collar bones stay near their natural rotations."""
-    own, turned = (each.answer.q[frames][:, collars] for each in (before, after))
-    cosines = np.abs((own * turned).sum(axis=-1)).clip(0.0, 1.0)
+    cosines = np.abs((q[:, collars] * natural_q[:, collars]).sum(axis=-1)).clip(0.0, 1.0)
     return bool((2.0 * np.arccos(cosines) <= _MAX_COLLAR_RAD).all())
 
 
-def _stiffen_others(clip: ClipProblem, columns: _Columns, is_jumping: Bools, *, has_stiff_root: bool) -> solvers.Solver:
+def _stiffen_others(clip: ClipProblem, columns: _Columns, is_loose: Bools, *, has_stiff_root: bool) -> solvers.Solver:
     """Make calm joints stiff, and the root. Solvers without stiffness stay as they are."""
     solver: Any = get_final_solver(clip.solver)  # stages of natural poses would take the spread starts back
     if not isinstance(solver, LevenbergMarquardt) or solver.stiffness not in (0.0, ()):
         return solver
-    skeleton, jumping_columns = (
-        clip.problem.skeleton,
-        set(columns.rotations[is_jumping[: len(columns.rotations)]].ravel()),
-    )
-    jumping_columns |= set(columns.values[is_jumping[len(columns.rotations) :]])
+    skeleton, turn_count = clip.problem.skeleton, len(columns.rotations)
+    loose_columns = {*columns.rotations[is_loose[:turn_count]].ravel(), *columns.values[is_loose[turn_count:]]}
     root = find_free_root(skeleton) if has_stiff_root else None
     calm = [
         name
         for name in clip.problem.joints
         if skeleton.index(name) == root
-        or jumping_columns.isdisjoint(range(skeleton.q_slice(name).start, skeleton.q_slice(name).stop))
+        or loose_columns.isdisjoint(range(skeleton.q_slice(name).start, skeleton.q_slice(name).stop))
     ]
     return replace(solver, stiffness=dict.fromkeys(calm, _CALM_STIFFNESS)) if calm else solver
 

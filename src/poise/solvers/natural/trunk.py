@@ -53,7 +53,7 @@ def find_collar(skeleton: Skeleton, figure: BodyFrame, rows: tuple[int, int, int
     start = find_rotation_column(skeleton, collar)
     numbers = np.concatenate([
         to_carrier @ figure.up, to_carrier @ figure.forward, find_standing_q(skeleton)[start : start + 4],
-        [_find_reach_share(skeleton, first, middle, hand)],
+        _find_reach_shares(skeleton, first, middle, hand),
     ])  # fmt: skip
     for column in (0, 3):
         numbers[column : column + 3] /= np.linalg.norm(numbers[column : column + 3])
@@ -71,20 +71,23 @@ def _is_unrotated(skeleton: Skeleton, row: int) -> bool:
     )
 
 
-def _find_reach_share(skeleton: Skeleton, first: int, middle: int, hand: int) -> float:
-    """Find an arm's longest reach within elbow limits. It is a share of the arm's length."""
+def _find_reach_shares(skeleton: Skeleton, first: int, middle: int, hand: int) -> tuple[float, float]:
+    """Find an arm's longest and shortest reach within elbow limits.
+
+    They are shares of its length; 1 and 0 without limits, where the bones say how far it folds.
+    """
     if skeleton.limits[middle] is None or not is_hinge(skeleton, middle):
-        return 1.0
+        return 1.0, 0.0
+    shoulder, elbow, wrist = (compute_standing_transforms(skeleton)[row, :3, 3] for row in (first, middle, hand))
+    upper, lower = elbow - shoulder, wrist - elbow
     low, high = read_hinge_range(skeleton, middle)
-    upper, elbow = (compute_standing_transforms(skeleton)[row, :3, 3] for row in (first, middle))
-    lower = compute_standing_transforms(skeleton)[hand, :3, 3] - elbow
-    upper = elbow - upper
     axis = compute_standing_rotations(skeleton)[middle] @ read_hinge_axis(skeleton, middle)
     bend = math.atan2(float(axis @ np.cross(upper, lower)), float(upper @ lower))  # where the axis is across the arm
-    angles = np.array([min(max(turn, low), high) for turn in (-bend - 2 * math.pi, -bend, -bend + 2 * math.pi)])
+    turns = [turn * math.pi - bend for turn in range(-3, 4)]  # straight and folded in turn
+    angles = np.array([min(max(turn, low), high) for turn in turns])
     turned = rotations.rotate(rotations.about(axis, angles), lower)
-    reaches = np.linalg.norm(upper + turned, axis=-1)
-    return float(reaches.max() / (np.linalg.norm(upper) + np.linalg.norm(lower)))
+    reaches = np.linalg.norm(upper + turned, axis=-1) / (np.linalg.norm(upper) + np.linalg.norm(lower))
+    return float(reaches.max()), float(reaches.min())
 
 
 def _may_turn_back(skeleton: Skeleton, row: int) -> bool:
@@ -161,5 +164,6 @@ def find_resting_reach(
         return None
     row, i = maps[0], 12 * int(collar.map_indices[2])
     upper, lower = lengths
-    fold, radius = _RESTING_FOLD * (upper - lower), (upper + lower) * collar.numbers[10] * _RESTING_SHARE
+    fold = _RESTING_FOLD * max(abs(upper - lower), (upper + lower) * collar.numbers[11])
+    radius = (upper + lower) * collar.numbers[10] * _RESTING_SHARE
     return RestingReach(float(row[i + 3]), float(row[i + 7]), float(row[i + 11]), fold * fold, radius * radius)

@@ -149,10 +149,16 @@ class Player {
  * @param {Store} store
  */
 function keepHeight(place, store) {
+  let hadClip = false;
+  const release = () => {
+    place.style.minHeight = "";
+  };
   store.on("state", ({ clip, clips }) => {
-    if (clip || !clips.length) place.style.minHeight = "";
-    else if (!place.style.minHeight) place.style.minHeight = `${place.offsetHeight}px`;
+    if (clip || !clips.length) release();
+    else if (hadClip) place.style.minHeight = `${place.offsetHeight}px`;
+    hadClip = Boolean(clip);
   });
+  addEventListener("resize", release);
 }
 
 /** Ground of the list, or in words of one's own ("slope:12"). @param {Store} store @param {Send} send */
