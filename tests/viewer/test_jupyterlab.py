@@ -239,7 +239,8 @@ def test_a_notebook_is_run_pulled_reloaded_and_saved(lab, context):
         page.get_by_text("Open the viewer in a tab").click()
     until(opened.value, READY)
     assert pulled_point(opened.value) == wanted
-    assert opened.value.evaluate("document.getElementById('left').offsetWidth") > 0  # here is room for panels
+    opened.value.click("[data-testid=panel-left]")  # here is room for panels
+    until(opened.value, "document.getElementById('left').offsetWidth > 0")
     running.close()  # and the kernel with it
 
 
@@ -251,6 +252,9 @@ def test_the_saved_notebook_shows_pictures_without_a_kernel(lab, context):
     for session in running.ask("api/sessions"):
         running.ask(f"api/sessions/{session['id']}", "DELETE")
     assert running.ask("api/kernels") == []
+    end = time.monotonic() + PATIENCE
+    while len(pictures_in(page)) < 4 and time.monotonic() < end:  # the browser first asks where the viewer was
+        page.wait_for_timeout(50)
     assert len(pictures_in(page)) == 4  # the viewer's, too
     page.screenshot(path=os.environ.get("POISE_JUPYTER_PICTURE", running.folder / "saved.png"))
 
