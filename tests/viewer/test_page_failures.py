@@ -198,7 +198,7 @@ def test_a_solver_that_raises_is_reported_and_dragging_goes_on(served, monkeypat
     tab = served("ccd")
     call = ViewSolver.__call__
 
-    def broken(*_):
+    def broken(*_, **__):
         raise ZeroDivisionError("the solver is broken")
 
     monkeypatch.setattr(ViewSolver, "__call__", broken)

@@ -33,7 +33,9 @@ def aim(stage, position, serial=0):
 def counted(monkeypatch):
     """How often a solver is asked."""
     calls, solve = [], ViewSolver.__call__
-    monkeypatch.setattr(ViewSolver, "__call__", lambda self, *args: (calls.append(1), solve(self, *args))[1])
+    monkeypatch.setattr(
+        ViewSolver, "__call__", lambda self, *args, **options: (calls.append(1), solve(self, *args, **options))[1]
+    )
     return calls
 
 
@@ -88,7 +90,7 @@ class TestWhen:
         stage.playhead.is_playing = True
         stage.pending_steps = 5
         with monkeypatch.context() as patch:
-            patch.setattr(ViewSolver, "__call__", lambda *_: 1 / 0)
+            patch.setattr(ViewSolver, "__call__", lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 stage.compute_frame()
         stage.mark_failed()

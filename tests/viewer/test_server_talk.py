@@ -228,7 +228,7 @@ class TestLosses:
 class TestSolversThatRaise:
     @pytest.mark.parametrize("error", [RuntimeError("broken"), RecursionError(), FloatingPointError(), KeyError("x")])
     def test_the_page_learns_and_goes_on(self, page, monkeypatch, error):
-        def broken(*_):
+        def broken(*_, **__):
             raise error
 
         with monkeypatch.context() as patch:
@@ -247,7 +247,7 @@ class TestSolversThatRaise:
         page.send("target", **CHAIN, position=[5, 5, 5], serial=1)
         page.until(lambda page: page.state["undo"] == "move target")
 
-        def broken(*_):
+        def broken(*_, **__):
             raise RuntimeError("broken")
 
         with monkeypatch.context() as patch:

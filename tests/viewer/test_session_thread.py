@@ -281,7 +281,7 @@ class TestAPage:
         with watched(everything()) as page:
             page.until(lambda page: page.frame)
             page.leave()
-            monkeypatch.setattr(ViewSolver, "__call__", lambda *_: pytest.fail("solved"))
+            monkeypatch.setattr(ViewSolver, "__call__", lambda *_, **__: pytest.fail("solved"))
             done = threading.Event()
             for serial in range(100):
                 page.send("target", **CHAIN, position=HAND, serial=serial)
@@ -319,7 +319,7 @@ class TestSolving:
 
     @pytest.mark.parametrize("error", [RuntimeError("broken"), ValueError(), MemoryError(), ZeroDivisionError("x")])
     def test_a_solver_that_raises(self, monkeypatch, error):
-        def broken(*_):
+        def broken(*_, **__):
             raise error
 
         with watched(everything()) as page:
