@@ -22,10 +22,10 @@ def slow(monkeypatch):
 
     solved = ViewSolver._solve_chains
 
-    def late(self, chains, start):
+    def late(self, chains, start, **options):
         if Slow.on:
             Slow.release.wait(PATIENCE)
-        return solved(self, chains, start)
+        return solved(self, chains, start, **options)
 
     monkeypatch.setattr(ViewSolver, "_solve_chains", late)
     yield Slow
