@@ -255,7 +255,9 @@ def _spread_run(
     if len(collars):
         held_q = start_q.copy()
         held_q[:, collars] = natural_q[frames][:, collars]
-        attempts.append((held_q, is_jumping & ~_find_collars(columns, collars)))
+        is_loose = is_jumping & ~_find_collars(columns, collars)
+        if not (np.array_equal(held_q, start_q) and np.array_equal(is_loose, is_jumping)):  # else the same solve again
+            attempts.append((held_q, is_loose))
     for has_stiff_root in (True, False) if clip.problem.free_root else (False,):
         for poses, is_loose in attempts:
             solver = _stiffen_others(clip, columns, is_loose, has_stiff_root=has_stiff_root)
