@@ -18,29 +18,50 @@ from tests.workload import amount
 warming = importlib.import_module("poise.precompile")  # `poise.warmup` is the function
 
 
+#: Library code in place of what Numba compiles: no kernel takes seconds, and the same kinds of arguments are counted.
+STAND_INS = """
+from types import SimpleNamespace
+from numba import typeof
+from poise.kernels import levels, native
+from poise.kernels.jit import compiler
+
+class StandIn:
+    stats = SimpleNamespace(cache_path=None)
+
+    def __init__(self, function, releases_gil):
+        self.name = f"{function.__module__.removeprefix('poise.kernels.')}.{function.__qualname__}"
+        self.signatures = set()
+
+    def __call__(self, *arguments):
+        self.signatures.add(tuple(map(typeof, arguments)))
+        return native.load_library().list_kernels(levels.find_level())[self.name](*arguments)
+
+compiler.make_kernel_dispatcher = StandIn
+"""
+
 SOLVING = """
-import importlib, json, sys
+import importlib, json
 import numpy as np
 import poise
 from poise.io import samples
-count_compiled, group = importlib.import_module("poise.precompile").count_compiled, sys.argv[1]
-poise.warmup(group)
+count_compiled = importlib.import_module("poise.precompile").count_compiled
+poise.warmup()
 print(json.dumps(count_compiled()))
 arm, figure = poise.load(samples.path("arm.urdf")).rest, poise.load(samples.path("humanoid.glb")).rest
-goals = [poise.Position("tool", (0.3, 0.1, 0.4)), poise.Place("tool", np.zeros((2, 3)), (1, 0, 0, 0))]
-if group == "all":
-    goals.append(poise.Direction("tool", (1, 0, 0)))  # an engine of figures
-for goal in goals:
+for goal in (
+    poise.Position("tool", (0.3, 0.1, 0.4)),
+    poise.Direction("tool", (1, 0, 0)),
+    poise.Place("tool", np.zeros((2, 3)), (1, 0, 0, 0)),
+):
     poise.solve(arm, goal).message()
     poise.solve(arm, goal, prefer="closest", seeds=3)
-if group == "all":
-    wanted = [poise.Position("LeftHand", (0.4, 1.2, 0.3)), poise.Pin("RightFoot"), poise.Near(figure)]
-    poise.solve(figure, wanted).message()
-    poise.solve(figure, wanted[:1]).message()
-    clip = poise.load(samples.path("humanoid.glb")).clips[0].poses
-    poise.solve(clip, wanted[0])
-    assert clip.world.rotations.size
-    clip.jacobian("LeftHand")
+wanted = [poise.Position("LeftHand", (0.4, 1.2, 0.3)), poise.Pin("RightFoot"), poise.Near(figure)]
+poise.solve(figure, wanted).message()
+poise.solve(figure, wanted[:1]).message()
+clip = poise.load(samples.path("humanoid.glb")).clips[0].poses
+poise.solve(clip, wanted[0])
+assert clip.world.rotations.size
+clip.jacobian("LeftHand")
 print(json.dumps(count_compiled()))
 """
 
@@ -49,10 +70,10 @@ print(json.dumps(count_compiled()))
 def compiled():
     """The kinds of arguments that each kernel is compiled for in a new process: warm, and after solving.
 
-    All kernels are minutes of compiling, those of arms a part of it.
+    To compile all takes minutes: in full amounts only.
     """
     done = subprocess.run(
-        [sys.executable, "-c", SOLVING, amount("arms", "all")], check=True, capture_output=True, text=True,
+        [sys.executable, "-c", amount(STAND_INS, "") + SOLVING], check=True, capture_output=True, text=True,
         env=os.environ | {"POISE_KERNELS": "jit"},
     )  # fmt: skip
     warm, solved = map(json.loads, done.stdout.splitlines())
@@ -63,7 +84,7 @@ class TestWarmup:
     def test_every_kernel_is_compiled(self, compiled):
         counts = compiled[0]
         assert max(counts.values()) == 1
-        assert sum(counts.values()) > amount(10, 30)  # the others have another lane count, or no step reaches them
+        assert sum(counts.values()) > 30  # the others have another lane count, or no step reaches them
 
     def test_solving_compiles_nothing_more(self, compiled):
         assert compiled[1] == compiled[0]

@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 
 import poise
-from poise.call_clock import count_seconds, pause_clock
+from poise.call_clock import count_seconds, get_pauses, pause_clock
 from poise.kernels.jit import compilation
 from poise.solvers.base.thread_parts import solve_in_parts
 
@@ -25,51 +25,59 @@ def arm():
     return rig
 
 
-def recompile(_done=0):
-    """Compile a function that Numba has not seen."""
-    began = time.perf_counter()
-    njit(lambda x: x + began)(1.0)
-    return time.perf_counter() - began
+class Compiler:
+    """A callable that compiles a function that Numba has not seen.
+
+    spent  [s] of processor time, which is the same on a busy machine
+    """
+
+    def __init__(self):
+        self.spent = 0.0
+
+    def __call__(self, *_progress):
+        began = time.thread_time()
+        njit(lambda x: x + began)(1.0)
+        self.spent += time.thread_time() - began
+
+    def make_solver(self):
+        """Make a solver that compiles in each run."""
+
+        class Compiling(poise.CCD):
+            def run(solver, *given):  # noqa: N805  (`self` is the compiler)
+                self()
+                return super(Compiling, solver).run(*given)
+
+        return Compiling()
 
 
-def solve_single(rig, progress):
-    return poise.solve(rig.rest, poise.Position("tool", [0.3, 0.2, 0.4]), progress=progress)
+def solve_single(rig, compiler):
+    return poise.solve(rig.rest, poise.Position("tool", [0.3, 0.2, 0.4]), solver=compiler.make_solver())
 
 
-def solve_batch(rig, progress):
-    return poise.solve(rig.rest, poise.Position("tool", [[0.3, 0.2, 0.4], [0.3, 0.1, 0.4]]), progress=progress)
+def solve_batch(rig, compiler):
+    return poise.solve(rig.rest, poise.Position("tool", [[0.3, 0.2, 0.4], [0.3, 0.1, 0.4]]), progress=compiler)
 
 
-def bake_frames(rig, progress):
+def bake_frames(rig, compiler):
     clip = poise.Clip.at_rate(poise.Pose(rig.skeleton, np.tile(rig.rest.q, (3, 1))), 30)
-    return poise.bake(clip, poise.Position("tool", [0.3, 0.2, 0.4]), progress=progress).result
+    return poise.bake(clip, poise.Position("tool", [0.3, 0.2, 0.4]), progress=compiler).result
 
 
 @pytest.mark.parametrize("call", [solve_single, solve_batch, bake_frames])
 def test_seconds_leave_compiling_out(arm, call):
-    """In one of three calls at least: a busy machine may take the processor away beside the compiler."""
-
-    def leaves_it_out():
-        spent = []
-        began = time.perf_counter()
-        result = call(arm, lambda *_: spent.append(recompile()))
-        seconds = time.perf_counter() - began
-        assert spent
-        return 0 < result.seconds < seconds - 0.9 * sum(spent)
-
-    assert any(leaves_it_out() for _ in range(3))
+    compiler, began = Compiler(), time.perf_counter()
+    result = call(arm, compiler)
+    seconds = time.perf_counter() - began
+    assert 0 < result.seconds < seconds - 0.9 * compiler.spent < seconds
 
 
 def test_a_tracker_with_a_budget_of_time_leaves_compiling_out(arm):
-    class Compiles(poise.CCD):
-        def run(self, *given):
-            recompile()
-            return super().run(*given)
-
-    tracker = poise.Tracker(arm.rest, poise.Position("tool", [0.3, 0.2, 0.4]), solver=Compiles())
-    began = time.perf_counter()
+    compiler = Compiler()
+    tracker = poise.Tracker(arm.rest, poise.Position("tool", [0.3, 0.2, 0.4]), solver=compiler.make_solver())
+    compiler.spent, began = 0.0, time.perf_counter()  # it has solved for its first pose
     shown = tracker([0.3, 0.2, 0.5])
-    assert 0 < shown.seconds < 0.5 * (time.perf_counter() - began)
+    seconds = time.perf_counter() - began
+    assert 0 < shown.seconds < seconds - 0.9 * compiler.spent < seconds
 
 
 def test_pauses_within_a_pause_count_once():
@@ -78,8 +86,7 @@ def test_pauses_within_a_pause_count_once():
         time.sleep(PAUSE / 2)
         with pause_clock():
             time.sleep(PAUSE / 2)
-    left = time.perf_counter() - began - count_seconds(began)
-    assert PAUSE <= left < 1.5 * PAUSE
+    assert PAUSE <= get_pauses().total_since(began) <= time.perf_counter() - began
 
 
 def test_a_pause_before_the_call_counts_only_as_far_as_it_overlaps():
@@ -87,8 +94,7 @@ def test_a_pause_before_the_call_counts_only_as_far_as_it_overlaps():
         time.sleep(PAUSE)
         began = time.perf_counter()
         time.sleep(PAUSE)
-    left = time.perf_counter() - began - count_seconds(began)
-    assert PAUSE <= left < 1.5 * PAUSE
+    assert PAUSE <= get_pauses().total_since(began) <= time.perf_counter() - began
 
 
 def test_pauses_of_threads_that_work_for_the_call_count_and_those_of_others_do_not():
