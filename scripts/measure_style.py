@@ -14,7 +14,7 @@ import ast
 import re
 import statistics
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,12 +64,18 @@ class Function(NamedTuple):
         return word in IRREGULAR or (word.endswith("ed") and len(word) > 3)
 
 
+@cache
+def parse(text: str) -> ast.Module:
+    """Parse a text once for all measures."""
+    return ast.parse(text)
+
+
 class Source:
     """One Python file and its counts."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.name, self.text = name, path.read_text(encoding="utf-8")
-        self.tree = ast.parse(self.text)
+        self.tree = parse(self.text)
         self.lines = self.text.count("\n")
 
     @cached_property

@@ -11,7 +11,6 @@ import importlib.util
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,18 +48,12 @@ class Source(NamedTuple):
     @property
     def tree(self) -> ast.Module:
         """The syntax tree."""
-        return parsed(self.text)
+        return style.parse(self.text)
 
     @property
     def room(self) -> str:
         """The folder as a module: `poise.io.gltf`."""
         return ".".join(["poise", *Path(self.path).parts[:-1]])
-
-
-@cache
-def parsed(text: str) -> ast.Module:
-    """The syntax tree of a text; every rule reads the same ones."""
-    return ast.parse(text)
 
 
 def sources(package: Path) -> list[Source]:

@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+from functools import cache
 
 import pytest
 
@@ -33,6 +34,7 @@ def anchor(title):
     return re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-")
 
 
+@cache
 def entries():
     """(surnames, years) of each entry of the bibliography."""
     found = re.findall(r"^- (.+?)(?=\n[-#]|\n\n|\Z)", BIBLIOGRAPHY, flags=re.MULTILINE | re.DOTALL)
@@ -61,7 +63,7 @@ def read_prose(path):
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
         if token.type == tokenize.COMMENT:
             run += token.string.lstrip("#") + " "
-        elif token.type != tokenize.NL:
+        elif token.type != tokenize.NL and run:
             prose, run = [*prose, run], ""
     return prose
 
