@@ -25,9 +25,11 @@ ROOT = Path(__file__).parent.parent
 LONGEST = (  # groups of tests by how their names begin, those that take longest first
     "tests/packaging/test_versions.py",
     "tests/packaging/test_distributions.py::test_the_readme",
-    "tests/tools/test_library_build.py::test_a_fresh_build",
-    "tests/tools/test_portable_bits.py::test_code_for_v3",
-    "tests/tools/test_portable_bits.py::test_web_assembly",
+    (  # one worker builds; in another one, these would wait for it
+        "tests/tools/test_library_build.py::test_a_fresh_build",
+        "tests/tools/test_portable_bits.py::test_code_for_v3",
+        "tests/tools/test_portable_bits.py::test_web_assembly",
+    ),
     "tests/kernels/test_cuda.py",
     "tests/viewer/test_viewer_benchmark.py",
     "tests/kernels/test_compiler_pipeline.py::test_a_process_that_compiles",

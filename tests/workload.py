@@ -6,12 +6,32 @@ Seconds of fuzz and of soak are variables of the environment: POISE_FUZZ_SECONDS
 from __future__ import annotations
 
 import os
+import subprocess
+import zlib
+from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
 LONG = "POISE_LONG" in os.environ
+ROOT = Path(__file__).parent.parent
 
 
 def amount(usual: T, full: T) -> T:
     """The usual amount, or the full one where all the time that it takes was asked for."""
     return full if LONG else usual
+
+
+def is_drawn(name: str, parts: int) -> bool:
+    """Whether this commit draws what is tried for one of so many commits: its hash decides, for each name anew.
+
+    In full amounts everything is drawn, and where git knows no commit of this folder.
+    """
+    commit = run_git("rev-parse", "HEAD").decode().strip()
+    return LONG or not commit or zlib.crc32(f"{commit} {name}".encode()) % parts == 0
+
+
+@cache
+def run_git(*arguments: str) -> bytes:
+    """Run git in the repository and return its output; empty where it fails."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False).stdout

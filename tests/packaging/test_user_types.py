@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.workload import amount
 
 SCRIPTS = sorted((ROOT / "tests" / "typing").glob("*.py"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -92,7 +93,7 @@ def test_pyright_finds_wrong_uses(tmp_path):
 
 @pytest.mark.long
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed")
-@pytest.mark.parametrize("options", [[], ["--strict"]], ids=["default", "strict"])
+@pytest.mark.parametrize("options", amount([["--strict"]], [[], ["--strict"]]), ids=" ".join)  # which asks for more
 def test_mypy_has_nothing_against_examples_and_scripts(options, tmp_path):
     command = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--scripts-are-modules", *options]
     done = subprocess.run(

@@ -1,6 +1,7 @@
-"""A build of all kernels from their sources alone, made once for all tests of a run.
+"""A build of kernels from their sources alone, made once for all tests of a run.
 
-Numba's front end takes most of the time, and one run of it serves every target.
+Numba's front end takes most of the time, and one run of it serves every target. All kernels take minutes: the usual run
+builds those of docs/try.html as WebAssembly, and for every target a part that each commit draws anew.
 """
 
 from __future__ import annotations
@@ -14,44 +15,51 @@ from typing import NamedTuple
 
 import pytest
 
+from poise.kernels import native, stamps
 from tests.conftest import ROOT
 from tests.shared_kernel_cache import once
 from tests.timeouts import PROCESS
+from tests.workload import is_drawn, run_git
 
 TOOLS = ROOT / "tools"
 LIBRARY_NAME = "linux_x86_64.abi3.so"
+LIBRARY = native.LIBRARY_FOLDER / LIBRARY_NAME
+LATEST_LIBRARIES = 3  # commits of the library; what they changed is always built
 
 BUILD = """
 import json, sys
 from pathlib import Path
-tools, folder, page_kernels = sys.argv[1], Path(sys.argv[2]), json.loads(sys.argv[3])
+tools, folder, kernels, page_kernels = sys.argv[1], Path(sys.argv[2]), *map(json.loads, sys.argv[3:])
 sys.path.insert(0, tools)
 from native import build
-from native.kernel_modules import import_kernels
-from native.optimise import Target
+from native.optimise import Target, is_built
 from native.platforms import PLATFORMS, WEB_ASSEMBLY
 home = PLATFORMS["linux_x86_64"]
 portable_v3 = home._replace(targets=(Target("portable", "x86_64-unknown-linux-gnu", "x86-64-v3", 4),))
 objects = folder / "objects"
-build.compile_kernels(objects, sorted(import_kernels()), (home, portable_v3, WEB_ASSEMBLY))
-build.build({home: folder / build.get_file_name(home), portable_v3: folder / "v3.abi3.so"}, objects)
-build.build_web_assembly(folder / "all.wasm", [], objects)
+build.compile_kernels(objects, kernels, (home, portable_v3, WEB_ASSEMBLY))
+libraries = {home: folder / build.get_file_name(home), portable_v3: folder / "v3.abi3.so"}
+build.build(libraries, objects, kernels)
 build.build_web_assembly(folder / "page.wasm", page_kernels, objects)
+web_kernels = {*page_kernels, *(name for name in kernels if is_built(name, WEB_ASSEMBLY.targets[0]))}
+build.build_web_assembly(folder / "web.wasm", sorted(web_kernels), objects)
 """
 
 
 class FreshBuild(NamedTuple):
-    """Paths of what was built.
+    """Paths of what was built, and the kernels' names.
 
+    kernels       in both libraries
     library       for this platform
     portable_v3   the same platform, with the portable level alone, for processors of the level v3
-    all_wasm      every kernel of four lanes at most
+    web_wasm      kernels of four lanes at most, and those of the page
     page_wasm     those of docs/try.html
     """
 
+    kernels: list[str]
     library: Path
     portable_v3: Path
-    all_wasm: Path
+    web_wasm: Path
     page_wasm: Path
 
 
@@ -61,20 +69,49 @@ def read_page_script(name: str) -> str:
     return page.partition(f'id="poise-{name}">')[2].partition("</script>")[0]
 
 
+def list_page_kernels() -> list[str]:
+    """List the names of the kernels of docs/try.html."""
+    return list(json.loads(read_page_script("scenes"))["stamps"])
+
+
+def choose_kernels(folder: Path) -> list[str]:
+    """Choose the kernels that are built: those that the latest libraries changed, and a fifth of the others."""
+    changed = find_changed_kernels(folder)
+    return [name for name in sorted(stamps.compute_kernel_stamps()) if name in changed or is_drawn(name, 5)]
+
+
+def find_changed_kernels(folder: Path) -> set[str]:
+    """Find the kernels with other code than in an earlier library, which is written to a folder."""
+    path = LIBRARY.relative_to(ROOT).as_posix()
+    commits = run_git("log", f"-{LATEST_LIBRARIES + 1}", "--format=%H", "--", path).decode().split()
+    if not commits:
+        return set()
+    earlier = folder / "earlier.abi3.so"
+    earlier.write_bytes(run_git("show", f"{commits[-1]}:{path}"))
+    return {stamp.partition("=")[0] for stamp in read_stamps(LIBRARY) - read_stamps(earlier)}
+
+
+def read_stamps(library: Path, attribute: str = "object_stamps") -> set[str]:
+    """Read the stamps of a library's object files: `limits.clamp_rotations=1f2e3d`. Empty where it cannot be loaded."""
+    return set(getattr(native.load_library_file(library), attribute, "").split())
+
+
 @pytest.fixture(scope="session")
 def fresh_build(tmp_path_factory) -> FreshBuild:
     """Build all that the tests of the library compare."""
     pytest.importorskip("ziglang", reason="scripts/test installs it")
     folder = once(tmp_path_factory, "fresh-build", make_fresh_build)
-    return FreshBuild(folder / LIBRARY_NAME, folder / "v3.abi3.so", folder / "all.wasm", folder / "page.wasm")
+    kernels = json.loads((folder / "kernels.json").read_text())
+    return FreshBuild(kernels, folder / LIBRARY_NAME, folder / "v3.abi3.so", folder / "web.wasm", folder / "page.wasm")
 
 
 def make_fresh_build(folder: Path) -> None:
     """Build the files of a FreshBuild in a folder. It has no objects of earlier builds."""
     folder.mkdir(exist_ok=True)
-    page_kernels = json.dumps(list(json.loads(read_page_script("scenes"))["stamps"]))
+    kernels = json.dumps(choose_kernels(folder))
+    (folder / "kernels.json").write_text(kernels)
     done = subprocess.run(
-        [sys.executable, "-c", BUILD, str(TOOLS), str(folder), page_kernels], capture_output=True, text=True,
-        check=False, timeout=2 * PROCESS, env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        [sys.executable, "-c", BUILD, TOOLS, folder, kernels, json.dumps(list_page_kernels())], capture_output=True,
+        text=True, check=False, timeout=2 * PROCESS, env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
