@@ -257,6 +257,18 @@ def test_keys_pin_a_hand_in_a_file_and_let_a_foot_go(body):
     assert body.errors == []
 
 
+def test_a_hand_that_is_pulled_down_in_a_file_bends_the_knees(body):
+    heights = {}
+    body.page.locator("[data-testid=solve-more] summary").click()
+    for preference in ("start", "natural"):
+        body.page.locator("[data-testid=preference]").select_option(preference)
+        body.page.locator("[data-testid=reset]").click()
+        assert pull(body, "LeftHand", -20, 400) < LIMIT_MM
+        heights[preference] = place(body, "Hips")[1]
+    assert heights["natural"] < heights["start"] - 0.1
+    assert body.errors == []
+
+
 def test_limits_and_the_start_are_chosen_in_a_file(body):
     pull(body, "LeftHand", -60, -30)
     body.page.locator("[data-testid=solve-more] summary").click()

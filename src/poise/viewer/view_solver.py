@@ -393,7 +393,7 @@ class ViewSolver:
         key = (group_index, continues_drag)
         prepared = self._prepared.get(key)
         if prepared is None:
-            solver = _limit_restarts(self._required_solver) if continues_drag else self._required_solver
+            solver = limit_restarts(self._required_solver) if continues_drag else self._required_solver
             prepared = self._prepared[key] = prepare(self.base_pose, goals, solver=solver, **self._settings)
         targets = [goal.rows() for goal in goals]
         return prepared(targets[0] if len(targets) == 1 else targets, q[0])
@@ -404,7 +404,7 @@ class ViewSolver:
         return self._solver
 
 
-def _limit_restarts(solver: solvers.Solver) -> solvers.Solver:
+def limit_restarts(solver: solvers.Solver) -> solvers.Solver:
     """Limit the restarts of a whole body. Other solvers, and those with restarts of their own, stay unchanged."""
     if not isinstance(solver, Natural) or not isinstance(solver.finisher, LevenbergMarquardt):
         return solver

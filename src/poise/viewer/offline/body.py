@@ -37,6 +37,7 @@ from poise.viewer.document.document import Document
 from poise.viewer.document.pulls import PULLED_PIN_WEIGHT
 from poise.viewer.document.whole_body import PIN_WEIGHT, find_gaze_axes, find_root
 from poise.viewer.offline.methods import Setup, export_method
+from poise.viewer.offline.natural_poses import export_natural_poses
 from poise.viewer.offline.program import ArrayStore, Program
 
 RESTARTS = 6  # of a pull in a page: a target beyond reach gets so many, and a drag does not wait
@@ -67,6 +68,7 @@ def export_body(document: Document, store: ArrayStore, clip: Clip | None = None)
         "pulled_pin_weight": PULLED_PIN_WEIGHT,
         "frames": _export_frames(document, clip, store),
         "limbs": [part for part in dict.fromkeys(find_parts(document.rig)) if is_of_limb(document.rig, part)],
+        "hips": joints["hips"],
         "axes": find_gaze_axes(document.start).tolist(),
         "floor": document.floor_height,
     }
@@ -173,6 +175,7 @@ def _export_mode(document: Document, store: ArrayStore) -> dict[str, Any]:
         "polish": options.polish_iterations,
         "maps": export_maps(start, store).pack(),
         "gaze": _export_gaze(document, store),
+        "natural": export_natural_poses(document, store),
     }
 
 

@@ -37,7 +37,7 @@ export class Solving {
     this.panel = new SolvePanel(page.store, {
       setMethod: (name) => this.act(() => poser instanceof Chains && poser.setMethod(name)),
       setMode: (name) => this.act(() => poser.setMode(name)),
-      setRest: (on) => this.act(() => poser instanceof Body && poser.setRestPull(on)),
+      setPreference: (name) => this.act(() => poser instanceof Body && poser.setPreference(name)),
       reset: () => this.act(() => poser.reset()),
     });
     this.panel.fill(poser);

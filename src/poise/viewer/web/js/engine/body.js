@@ -2,7 +2,7 @@
  * A whole body that this page solves. What the document of the viewer does in viewer/document/pulls.py.
  *
  * One part is pulled at a time; its target stays where it was let go. Pinned parts hold their place. The engine of
- * trees meets the goals; among its answers it prefers the start pose.
+ * trees meets the goals; of its answers it prefers the one nearest to a natural pose, or to the start pose.
  */
 
 /**
@@ -13,13 +13,15 @@
  * @import { Chain, Drag, Rotation, Vector } from "poise/protocol/messages.ts"
  */
 
+import { findFacing, turnAxes } from "poise/engine/facing.js";
 import { clampGaze, Gaze } from "poise/engine/gaze.js";
 import { computeQuaternion, measureDistance, readMap, transformPoint } from "poise/engine/maps.js";
+import { NaturalPoses } from "poise/engine/natural_poses.js";
 import { Program } from "poise/engine/program.js";
 import { Tree } from "poise/engine/tree.js";
 import { TreeSolver } from "poise/engine/tree_solver.js";
 
-const REST_PULL = 0.5; // weight of the start pose
+const PREFERENCE = 0.5; // weight of the preferred pose
 const ORIGIN = [0, 0, 0];
 
 /**
@@ -37,6 +39,8 @@ const ORIGIN = [0, 0, 0];
  * @typedef {object} Pulled
  * @property {string} joint
  * @property {Vector} offset of the point, in the frame of the joint
+ * @property {Vector} from the place of the joint when the pull began
+ * @property {Vector} lever from there to the point
  * @property {Vector} position of the target
  * @property {Rotation|null} rotation
  * @property {boolean} isPin whether a pin holds it when it is let go
@@ -47,13 +51,26 @@ const NO_ANSWER = { status: "nothing", iterations: 0, milliseconds: 0, left: nul
 
 /** The solver of some limits. It has the key of the goals packed last, and the places of all joints. */
 class Mode {
-  /** @param {Kernels} kernels @param {PackedBody["modes"][string]} packed @param {Uint8Array} numbers */
-  constructor(kernels, packed, numbers) {
+  /**
+   * @param {Kernels} kernels
+   * @param {PackedBody["modes"][string]} packed
+   * @param {Uint8Array} numbers
+   * @param {number[][]} axes ahead, left and up
+   */
+  constructor(kernels, packed, numbers, axes) {
     this.tree = new Tree(packed, numbers);
     this.solver = new TreeSolver(kernels, this.tree);
     this.maps = new Program(kernels, packed.maps, numbers);
     this.gaze = packed.gaze && new Gaze(kernels, packed.gaze, numbers);
+    this.natural = packed.natural && new NaturalPoses(packed.natural, numbers, this.tree.start, axes);
+    this.startMaps = this.computeMaps(this.tree.start).slice();
     this.key = "";
+  }
+
+  /** World maps of all joints, 12 numbers each. They stay until the next call. @param {Float64Array} q */
+  computeMaps(q) {
+    this.maps.run({ q });
+    return this.maps.view("maps");
   }
 }
 
@@ -70,9 +87,10 @@ export class Body {
     this.mode = Object.keys(packed.modes)[0];
     /** @type {Map<string, Mode>} made at their first use */
     this.made = new Map();
-    this.restPull = true;
+    this.preference = "natural";
     this.q = Float64Array.from(this.#now.tree.start);
     this.rest = this.q;
+    this.facing = this.#compareWithStart();
     this.before = this.q; // when the pull began
     /** @type {Pulled|null} */
     this.pulled = null;
@@ -85,6 +103,16 @@ export class Body {
   /** Choices of limits. @returns {{value: string, text: string}[]} */
   get modes() {
     return Object.entries(this.packed.modes).map(([value, { title }]) => ({ value, text: title }));
+  }
+
+  /** Poses that answers may prefer. @returns {{value: string, text: string}[]} */
+  get preferences() {
+    const natural = { value: "natural", text: "Natural poses" };
+    const others = [
+      { value: "start", text: "The start pose" },
+      { value: "none", text: "No pose" },
+    ];
+    return this.#now.natural ? [natural, ...others] : others;
   }
 
   get methods() {
@@ -103,7 +131,7 @@ export class Body {
   get #now() {
     let made = this.made.get(this.mode);
     if (!made) {
-      made = new Mode(this.kernels, this.packed.modes[this.mode], this.numbers);
+      made = new Mode(this.kernels, this.packed.modes[this.mode], this.numbers, this.packed.axes);
       this.made.set(this.mode, made);
     }
     return made;
@@ -149,12 +177,16 @@ export class Body {
   #startFrom(q) {
     this.q = Float64Array.from(q);
     this.rest = Float64Array.from(q);
+    this.before = this.rest;
+    this.facing = this.#compareWithStart();
     for (const mode of this.made.values()) mode.key = ""; // what it prefers is another pose now
   }
 
-  /** What the page cannot do. */
-  get note() {
-    return "Natural poses need Poise itself: here the engine prefers the start pose.";
+  /** Where the figure stands and faces now. */
+  #compareWithStart() {
+    const { tree, startMaps } = this.#now;
+    const row = tree.findRow(this.packed.hips);
+    return findFacing(this.packed.axes, readMap(startMaps, row), readMap(this.computeMaps(), row));
   }
 
   /** @param {string} mode limits or none */
@@ -164,9 +196,9 @@ export class Body {
     this.solve();
   }
 
-  /** @param {boolean} on whether answers prefer the start pose */
-  setRestPull(on) {
-    this.restPull = on;
+  /** @param {string} preference which pose answers prefer */
+  setPreference(preference) {
+    this.preference = preference;
     this.solve();
   }
 
@@ -205,7 +237,17 @@ export class Body {
     const pin = this.pins.get(joint);
     const isPin = pin?.enabled === true;
     if (isPin) pin.enabled = false;
-    return { joint, offset, position: offset, rotation: isPin ? pin.rotation : (rotation ?? null), isPin };
+    const { position } = this.readPlace(joint);
+    const lever = this.computePoint(joint, offset).map((x, k) => x - position[k]);
+    return {
+      joint,
+      offset,
+      from: position,
+      lever,
+      position,
+      rotation: isPin ? pin.rotation : (rotation ?? null),
+      isPin,
+    };
   }
 
   /** Nothing is pulled: a pin holds where its joint is now. */
@@ -247,10 +289,11 @@ export class Body {
     const began = performance.now();
     const { goals, targets } = this.collect();
     if (!goals.length) return;
-    this.#choose(goals);
-    const { q, iterations, isMet, curve } = this.#now.solver.solve(targets, this.q, true);
+    const preferred = this.#findPreferred();
+    this.#choose(goals, preferred);
+    const { q, iterations, isMet, curve } = this.#meet(targets, preferred);
     this.q = q;
-    this.#look();
+    this.#look(preferred ?? this.rest);
     const milliseconds = performance.now() - began;
     const left = pulled ? measureDistance(this.computePoint(pulled.joint, pulled.offset), pulled.position) : null;
     /** @type {Answer["status"]} */
@@ -258,34 +301,57 @@ export class Body {
     this.answer = { status, iterations, milliseconds, left, curve };
   }
 
-  /** The head looks at an arm or leg that is pulled. */
-  #look() {
+  /**
+   * Solve from the preferred pose. What is beyond reach from there begins at the last pose, too: it stays calm.
+   * @param {number[]} targets
+   * @param {Float64Array|null} preferred
+   */
+  #meet(targets, preferred) {
+    const { solver } = this.#now;
+    const answer = solver.solve(targets, preferred ?? this.q, true);
+    if (answer.isMet || !preferred) return answer;
+    const other = solver.solve(targets, this.q, true);
+    return other.error <= answer.error ? other : answer;
+  }
+
+  /** The pose that answers prefer, if any. */
+  #findPreferred() {
+    if (this.preference === "none") return null;
+    const { natural } = this.#now;
+    if (this.preference === "start" || !natural) return this.rest;
+    const { pulled, before } = this;
+    if (!pulled) return before;
+    const target = pulled.position.map((x, k) => x - pulled.lever[k]);
+    return natural.find(before, this.facing, pulled.joint, pulled.from, target) ?? before;
+  }
+
+  /** The head looks at an arm or leg that is pulled. @param {Float64Array} rest pose of head and neck before */
+  #look(rest) {
     const { gaze } = this.#now;
     const { pulled } = this;
     if (!gaze || !pulled || !this.packed.limbs.includes(pulled.joint)) return;
     const maps = this.computeMaps();
     const head = readMap(maps, this.#now.tree.findRow(gaze.packed.head));
-    const point = clampGaze(this.packed.axes, head, pulled.position);
-    this.q = Float64Array.from(gaze.solve(this.q, this.rest, maps, point));
+    const point = clampGaze(turnAxes(this.packed.axes, this.facing), head, pulled.position);
+    this.q = Float64Array.from(gaze.solve(this.q, rest, maps, point));
   }
 
   /**
    * The goals of the next solves. Packing takes a millisecond, so the same goals are packed once.
    * @param {Goal[]} goals
+   * @param {Float64Array|null} preferred
    */
-  #choose(goals) {
+  #choose(goals, preferred) {
     const mode = this.#now;
-    const key = JSON.stringify([this.restPull, goals]);
-    if (mode.key === key) return;
-    mode.solver.setGoals(goals, this.restPull ? { preferred: this.rest, preference: REST_PULL } : {});
+    const key = JSON.stringify([preferred !== null, goals]);
+    if (mode.key !== key) mode.solver.setGoals(goals, preferred ? { preferred, preference: PREFERENCE } : {});
+    else if (preferred) mode.solver.setPreferred(preferred);
     mode.key = key;
   }
 
   /** World maps of all joints, 12 numbers each: three rows of four. */
   computeMaps() {
-    const { maps } = this.#now;
-    maps.run({ q: this.q });
-    return maps.view("maps");
+    return this.#now.computeMaps(this.q);
   }
 
   /** @param {string} joint */

@@ -12,6 +12,11 @@ export function transformPoint(map, offset) {
   return [0, 4, 8].map((k) => map[k] * offset[0] + map[k + 1] * offset[1] + map[k + 2] * offset[2] + map[k + 3]);
 }
 
+/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
+export function dot(a, b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
 /** @param {Vector} a @param {Vector} b */
 export function measureDistance(a, b) {
   return Math.hypot(...a.map((value, k) => value - b[k]));

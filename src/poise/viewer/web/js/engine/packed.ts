@@ -146,6 +146,7 @@ export interface PackedBodyMode {
   polish: number;
   maps: PackedProgram;
   gaze: PackedGaze | null;
+  natural: PackedNaturalPoses | null;
 }
 
 /** A head that looks: its joint, the columns of q of head and neck, and their solve. */
@@ -153,6 +154,24 @@ export interface PackedGaze {
   head: string;
   columns: [first: number, end: number][];
   group: PackedGroup;
+}
+
+/** Displacements of the joints for targets of one part. */
+export interface PackedGrid {
+  /** Where its corners lie along each axis. */
+  lines: number[][];
+  groups: [first: number, count: number][];
+  /** What 1 stands for, for each number of the groups. */
+  steps: number[];
+  /** First byte of them, one for each number and corner. */
+  numbers: number;
+}
+
+/** Natural poses of a figure, looked up. */
+export interface PackedNaturalPoses {
+  /** First column of the root's translation, and maps between this and the way of the hips along the axes. */
+  root: { column: number; to_axes: number[]; from_axes: number[] };
+  grids: Record<string, PackedGrid>;
 }
 
 export interface PackedBody {
@@ -165,6 +184,7 @@ export interface PackedBody {
   frames: Stored | null;
   /** Parts of arms and legs: the head looks at them. */
   limbs: string[];
+  hips: string;
   /** Ahead, left and up. */
   axes: number[][];
   /** Its height, where the feet show one [file units]. */

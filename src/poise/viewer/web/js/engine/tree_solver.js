@@ -100,6 +100,13 @@ export class TreeSolver {
     };
   }
 
+  /** Prefer another pose, with the weight that was chosen with the goals. @param {ArrayLike<number>} q */
+  setPreferred(q) {
+    if (!this.packed) throw new Error("no goals were chosen");
+    const { maps, problem } = this.packed;
+    this.#convert(q, this.#reserve("preferred u", "F", [1, problem.nu]), maps);
+  }
+
   /** @param {ArrayLike<number>} q @param {Memory} u @param {Memory[]} maps */
   #convert(q, u, maps) {
     const source = this.#write("source q", "F", [1, this.nq], q);
@@ -145,7 +152,8 @@ export class TreeSolver {
     const q = this.#reserve("q", "F", [1, this.nq]);
     this.#call("kernel_coordinates.convert_u_to_q", [u, moved, startQ, ...maps, turning, q]);
     const curve = traced ? this.#readCurve(problem, trace, iterations + attempts) : [];
-    return { q: Float64Array.from(this.kernels.viewNumbers(q)), iterations, isMet: isMet > 0, curve };
+    const [error] = this.kernels.viewNumbers(errors);
+    return { q: Float64Array.from(this.kernels.viewNumbers(q)), iterations, isMet: isMet > 0, error, curve };
   }
 
   /**

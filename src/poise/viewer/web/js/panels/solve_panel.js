@@ -17,8 +17,8 @@ const LOW_ITERATIONS = 1;
  * @property {string} method
  * @property {{value: string, text: string}[]} modes
  * @property {string} mode
- * @property {boolean} [restPull]
- * @property {string} [note]
+ * @property {{value: string, text: string}[]} [preferences] poses that answers may prefer
+ * @property {string} [preference]
  * @property {string} hint what to try
  * @property {(tip: string) => import("poise/engine/race.js").Begun|null} findRace where a race for a tip begins
  * @property {(frame: number) => void} adoptFrame start at a frame of the clip
@@ -28,24 +28,16 @@ const LOW_ITERATIONS = 1;
 export class SolvePanel {
   /**
    * @param {Store} store
-   * @param {{setMethod: (name: string) => void, setMode: (name: string) => void, setRest: (on: boolean) => void,
+   * @param {{setMethod: (name: string) => void, setMode: (name: string) => void, setPreference: (name: string) => void,
    *   reset: () => void}} commands
    */
   constructor(store, commands) {
     this.outcome = makeElement("output", { class: "solve-outcome", role: "status", "data-testid": "outcome" });
     this.method = makeChoice("Method", "method", (value) => commands.setMethod(value));
     this.mode = makeChoice("Limits", "limits", (value) => commands.setMode(value));
-    /** @type {HTMLInputElement} */
-    this.rest = makeElement("input", {
-      type: "checkbox",
-      checked: true,
-      "data-testid": "rest-pull",
-      onchange: () => commands.setRest(this.rest.checked),
-    });
-    this.restLine = makeElement("label", { class: "check" }, this.rest, "Prefer the start pose");
+    this.preference = makeChoice("Prefer", "preference", (value) => commands.setPreference(value));
     this.chart = new Chart(store, () => false); // curves cost nothing here: there is nobody to tell
     this.hint = "";
-    this.note = makeElement("p", { class: "hint", "data-testid": "note" });
     const reset = makeElement(
       "button",
       { type: "button", "data-testid": "reset", onclick: () => commands.reset() },
@@ -54,7 +46,7 @@ export class SolvePanel {
     const more = makeElement("details", { class: "solve-more", "data-testid": "solve-more" });
     more.append(
       makeElement("summary", {}, "Method and error"),
-      ...[this.method.line, this.mode.line, this.restLine, this.chart.whole, this.note, reset],
+      ...[this.method.line, this.mode.line, this.preference.line, this.chart.whole, reset],
     );
     more.addEventListener("toggle", () => this.chart.draw());
     this.whole = makeElement("section", { class: "solve", "aria-label": "Solve" }, this.outcome, more);
@@ -72,8 +64,9 @@ export class SolvePanel {
     this.mode.select.value = poser.mode;
     this.method.line.hidden = poser.methods.length < 1;
     this.mode.line.hidden = poser.modes.length < 2;
-    this.restLine.hidden = poser.restPull === undefined;
-    this.note.textContent = poser.note ?? "";
+    setOptions(this.preference.select, poser.preferences ?? []);
+    this.preference.select.value = poser.preference ?? "";
+    this.preference.line.hidden = !poser.preferences;
     this.hint = poser.hint;
   }
 
