@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import shutil
-import subprocess
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,14 +13,10 @@ from poise.maths import rotations
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.viewer.document.document import Document, build_document
-from poise.viewer.document.pulls import pull_part
 from poise.viewer.document.whole_body import find_gaze_axes
 from poise.viewer.offline import body, natural_poses
-from poise.viewer.offline.program import ArrayStore
-from poise.viewer.session.downloads import solve_document
-from tests.timeouts import PROCESS
+from tests.viewer.page_pulls import answer_pulls, solve_pull
 
-ROOT = Path(__file__).parents[2]
 PULLS = {  # shares of the height: ahead, left, up
     "LeftHand": [(0.3, -0.3, 0.0), (0.2, -0.3, -0.6), (0.1, -0.3, 0.3), (0.3, -0.5, -0.2)],
     "RightFoot": [(0.2, 0.0, 0.1), (0.1, -0.2, 0.2)],
@@ -42,31 +33,10 @@ def document() -> Document:
     return build_document(poise.load(samples.path("humanoid.glb")))
 
 
-def answer_pulls(document: Document, pulls: list[dict[str, Any]], clip: Clip | None = None) -> list[np.ndarray]:
-    """Let the page's modules answer pulls: q (targets, nq) of each."""
-    store = ArrayStore()
-    packed = body.export_body(document, store, clip)
-    given = {"body": packed, "numbers": base64.b64encode(store.get_bytes()).decode(), "pulls": pulls}
-    finished = subprocess.run(
-        ["node", "tests/viewer/pull_answers.mjs"], check=True, cwd=ROOT, input=json.dumps(given),
-        capture_output=True, text=True, timeout=PROCESS,
-    )  # fmt: skip
-    return [
-        np.array([np.frombuffer(base64.b64decode(q)) for q in targets]) for targets in json.loads(finished.stdout)
-    ]
-
-
 def place_targets(pose: Pose, joint: str, shares: list[tuple[float, float, float]]) -> np.ndarray:
     """Place targets beside a joint of a pose."""
     height = float(np.ptp(pose.world.positions[:, 1]))
     return pose.world[joint].positions + height * np.array(shares) @ find_gaze_axes(pose)
-
-
-def solve_pull(document: Document, joint: str, target: np.ndarray) -> np.ndarray:
-    """Solve a pull as the running viewer does, but without its gaze."""
-    pulled = pull_part(document, {"joint": joint, "position": target.tolist(), "phase": "start"}, document.solver_start)
-    chains = tuple(chain for chain in pulled.chains if chain.kind != "look")
-    return solve_document(pulled.replace(chains=chains)).q[0]
 
 
 def measure(pose: Pose, q: np.ndarray, reference: np.ndarray) -> float:
@@ -125,7 +95,7 @@ def test_a_second_pull_begins_where_the_first_was_left(document):
     head = world["Head"].positions
     pulls = [
         {"joint": "LeftHand", "targets": [hand.tolist()]},
-        {"joint": "Head", "targets": [head.tolist(), (head + [0.0, 0.02, 0.0]).tolist()], "continues": True},
+        {"joint": "Head", "targets": [head.tolist(), (head + np.array([0.0, 0.02, 0.0])).tolist()], "continues": True},
     ]
     _, (same, moved) = answer_pulls(document, pulls)
     assert np.abs(start.with_q(same).world.positions - world.positions).max() < 2e-3
@@ -146,14 +116,15 @@ def test_calm_pulls_of_a_page_have_no_leap(document):
 @needs_node
 def test_a_figure_that_faces_elsewhere_in_a_clip_answers_likewise(document):
     start = document.solver_start
+    shift = np.array([1.0, 0.0, -2.0])
     turn = rotations.from_vector(np.array([0.0, 2.0, 0.0]))
     place = start.q[:3]
     q = start.q.copy()
-    q[:3], q[3:7] = rotations.rotate(turn, place) + [1.0, 0.0, -2.0], rotations.multiply(turn, start.q[3:7])
+    q[:3], q[3:7] = rotations.rotate(turn, place) + shift, rotations.multiply(turn, start.q[3:7])
     clip = Clip(np.array([0.0, 1.0]), start.with_q(np.array([start.q, q])))
     hand = start.world["LeftHand"].positions
     targets = place_targets(start, "LeftHand", PULLS["LeftHand"])
-    moved = rotations.rotate(turn, targets) + [1.0, 0.0, -2.0]
+    moved = rotations.rotate(turn, targets) + shift
     shown = build_document(document.rig).replace(limit_mode="plain")
     first, second = answer_pulls(
         shown,
@@ -163,7 +134,7 @@ def test_a_figure_that_faces_elsewhere_in_a_clip_answers_likewise(document):
         ],
         clip,
     )
-    expected = rotations.rotate(turn, start.with_q(first).world.positions) + [1.0, 0.0, -2.0]
+    expected = rotations.rotate(turn, start.with_q(first).world.positions) + shift
     rows = [start.skeleton.index(name) for name in JUDGED]
     assert np.abs(start.with_q(second).world.positions - expected)[:, rows].max() < 1e-3
     assert np.linalg.norm(targets - hand, axis=1).min() > 0.2

@@ -1,7 +1,7 @@
 """Natural poses of a page, as data.
 
-What joins the kernels of natural poses is Python, so a page cannot compute them. It looks them up instead: for the parts
-of a figure that people pull, what Poise answers at the corners of a grid of targets. Between corners the page
+What joins the kernels of natural poses is Python, so a page cannot compute them. It looks them up instead: for the
+parts of a figure that people pull, what Poise answers at the corners of a grid of targets. Between corners the page
 interpolates, and of the poses that meet its goals its engine takes the one nearest to that.
 
     corners of a grid -> poise.solve with the pins of the figure -> displacements from the start pose, 8 bits each
@@ -83,7 +83,7 @@ def find_grids(document: Document, axes: Floats) -> dict[str, _Grid]:
         length = float(np.linalg.norm(np.diff(places[rows], axis=0), axis=1).sum())
         reach, rise = (_TRUNK_REACH * height, _TRUNK_RISE * height) if first is None else [_LIMB_REACH * length] * 2
         centre = places[rows[0]]
-        low, high = np.array([*(centre[:2] - reach), lowest]), centre + [reach, reach, rise]
+        low, high = np.array([*(centre[:2] - reach), lowest]), centre + np.array([reach, reach, rise])
         if reach > 0.0:
             grids[joints[role]] = _Grid(*(_place_corners(*ends) for ends in zip(low, own, high, strict=True)))
     return grids
