@@ -46,7 +46,10 @@ _STEPS = 127  # of a displacement in 8 bits, on each side of 0: finer than what 
 
 
 class _Grid(NamedTuple):
-    """Targets of a part: places of the corners along the axes ahead, left and up [file units], each (8,)."""
+    """Targets of a part.
+
+    They are the corners along the axes ahead, left and up [file units], (8,) each.
+    """
 
     ahead: Floats
     left: Floats
@@ -74,30 +77,46 @@ def find_grids(document: Document, axes: Floats) -> dict[str, _Grid]:
     lowest = float(places[:, 2].min()) if document.floor_height is None else document.floor_height
     parts = set(find_parts(document.rig))
     grids: dict[str, _Grid] = {}
-    for role, first in {**_LIMB_PARTS, **dict.fromkeys(_TRUNK_PARTS)}.items():
-        if joints.get(role) not in parts or (first is not None and first not in joints):
+    for role, first in {**_LIMB_PARTS, **dict.fromkeys(_TRUNK_PARTS, None)}.items():
+        path = skeleton.list_path(skeleton.index(joints[role])) if joints.get(role) in parts else ()
+        if not path or (first is not None and (first not in joints or skeleton.index(joints[first]) not in path)):
             continue
-        path = skeleton.list_path(skeleton.index(joints[role]))
         rows = path[-1:] if first is None else path[path.index(skeleton.index(joints[first])) :]
-        own, height = places[rows[-1]], float(places[rows[-1]][2]) - lowest
-        length = float(np.linalg.norm(np.diff(places[rows], axis=0), axis=1).sum())
-        reach, rise = (_TRUNK_REACH * height, _TRUNK_RISE * height) if first is None else [_LIMB_REACH * length] * 2
-        centre = places[rows[0]]
-        low, high = np.array([*(centre[:2] - reach), lowest]), centre + np.array([reach, reach, rise])
-        if reach > 0.0:
-            grids[joints[role]] = _Grid(*(_place_corners(*ends) for ends in zip(low, own, high, strict=True)))
+        grid = _place_grid(places[list(rows)], lowest)
+        if grid is not None:
+            grids[joints[role]] = grid
     return grids
 
 
+def _place_grid(places: Floats, lowest: float) -> _Grid | None:
+    """Place the grid of a part about its limb or itself.
+
+    places  (k, 3) along the axes, the part last
+    lowest  of its targets; None comes of a part that is no higher
+    """
+    centre, own = places[0], places[-1]
+    if len(places) > 1:
+        reach = rise = _LIMB_REACH * float(np.linalg.norm(np.diff(places, axis=0), axis=1).sum())
+    else:
+        reach, rise = _TRUNK_REACH * float(own[2] - lowest), _TRUNK_RISE * float(own[2] - lowest)
+    low = np.minimum([*(centre[:2] - reach), lowest], own)
+    high = np.maximum(centre + np.array([reach, reach, rise]), own)
+    if (high <= low).any():
+        return None
+    return _Grid(*(_place_corners(*ends) for ends in zip(low, own, high, strict=True)))
+
+
 def _place_corners(low: float, own: float, high: float) -> Floats:
-    """Place corners from low to high, evenly on each side of a place between them."""
-    low, high = min(low, own), max(high, own)
+    """Place corners evenly on both sides of a place."""
     count = min(max(round((CORNERS - 1) * (own - low) / (high - low)), int(own > low)), CORNERS - 1 - int(own < high))
     return np.concatenate([np.linspace(low, own, count + 1), np.linspace(own, high, CORNERS - count)[1:]])
 
 
 def _export_grid(document: Document, part: str, grid: _Grid, store: ArrayStore) -> dict[str, Any] | None:
-    """Pack what Poise answers for targets of a part. None where its poses for that part are not natural ones."""
+    """Pack what Poise answers for targets of a part.
+
+    None where its poses for that part are not natural ones.
+    """
     start, free_root = document.solver_start, document.free_root
     goals = build_goals(document, part, grid.list_corners() @ find_gaze_axes(document.start))
     try:
@@ -124,20 +143,25 @@ def _export_grid(document: Document, part: str, grid: _Grid, store: ArrayStore) 
 
 
 def build_goals(document: Document, part: str, targets: Floats) -> list[Goal]:
-    """Build the goals of the running viewer for pulls of a part to targets (n, 3), but for the gaze of the head."""
+    """Build the goals of pulls of a part to targets (n, 3).
+
+    They are those of the running viewer but for the gaze of the head.
+    """
     start = document.solver_start
-    rows: list[list[Floats]] = []
+    document = pull_part(document, {"joint": part, "position": targets[0].tolist(), "phase": "start"}, start)
     goals: list[Goal] = []
-    for target in targets:
-        pulled = pull_part(document, {"joint": part, "position": target.tolist(), "phase": "start"}, start)
-        chains = [chain for chain in pulled.active_chains if chain.kind != "look"]
-        goals = [goal for chain in chains for goal in chain.build_goals(start.skeleton)]
-        rows.append([goal.rows() for goal in goals])
-    return [goal.with_target(np.array(each)) for goal, each in zip(goals, zip(*rows, strict=True), strict=True)]
+    for chain in document.active_chains:
+        built = [] if chain.kind == "look" else chain.build_goals(start.skeleton)
+        if built and chain.name == document.pulled:
+            rows = np.repeat(built[0].rows()[None], len(targets), axis=0)
+            rows[:, :3] = targets
+            built[0] = built[0].with_target(rows)
+        goals += built
+    return goals
 
 
 def list_groups(skeleton: Skeleton) -> list[tuple[int, int]]:
-    """List numbers of q that belong together, as first column and count.
+    """List groups of numbers in q, as first column and count.
 
     Four are a quaternion, three a translation, and one an angle or a length.
     """
@@ -152,7 +176,7 @@ def list_groups(skeleton: Skeleton) -> list[tuple[int, int]]:
 
 
 def align_quaternions(q: Floats, start_q: Floats, groups: Sequence[tuple[int, int]]) -> Floats:
-    """Return q (n, nq) with the signs of its quaternions nearest to those of the start."""
+    """Return q (n, nq) with quaternions on the side of the start's."""
     aligned = q.copy()
     for group in groups:
         if group[1] == 4:  # noqa: PLR2004
@@ -166,7 +190,10 @@ def _get_columns(group: tuple[int, int]) -> Any:
 
 
 def _export_root(start: Pose, hips: str, axes: Floats) -> dict[str, Any] | None:
-    """Pack how the translation of the root moves the hips along the axes, and the way back. None without a root."""
+    """Pack how the root moves the hips along the axes.
+
+    Also packs the way back. None without a root.
+    """
     row = find_free_root(start.skeleton)
     if row is None:
         return None
