@@ -252,7 +252,7 @@ class TestTwistOfTheTrunk:
         assert abs(twist) <= posture_trunk.MAX_TWIST_RAD + pelvis
         before = norm(sub(target, shoulder))
         after = norm(sub(target, rotate(from_axis_angle(up, twist), shoulder)))
-        assert after <= before + 1e-9
+        assert after <= before + 1e-9 or -c > posture_trunk.NO_BOW_REACHES * reach  # a bow brings it there
         assert twist == 0.0 or after >= reach - 1e-6
 
     @pytest.mark.parametrize("rest", RESTS.values(), ids=RESTS)

@@ -283,6 +283,8 @@ def compute_poles(maps, map_indices, natural_bend, targets, capsules, floors, po
     """
     limb_length, radius = natural_bend[layout.NATURAL_BEND_LENGTH], natural_bend[layout.NATURAL_BEND_RADIUS]
     upper_length = natural_bend[layout.NATURAL_BEND_UPPER_LENGTH]
+    up = read_vec_at(natural_bend, layout.NATURAL_BEND_UP)
+    is_leg = not dot(up, up) > 0.0
     for k in range(targets.shape[0]):
         pose_maps = maps[k if maps.shape[0] > 1 else 0]
         first_position = read_origin(pose_maps, map_indices[FIRST_JOINT_MAP])
@@ -304,9 +306,9 @@ def compute_poles(maps, map_indices, natural_bend, targets, capsules, floors, po
         side = scale(side, 1.0 / side_length) if side_length > 0.0 else side
         side = clear_bend_side(
             side, first_position, targets[k], chord, chord_length, upper_length, limb_length, radius,
-            capsules[k if capsules.shape[0] > 1 else 0], floors[k if floors.shape[0] > 1 else 0],
+            capsules[k if capsules.shape[0] > 1 else 0], floors[k if floors.shape[0] > 1 else 0], is_leg,
         )  # fmt: skip
-        if capsules.shape[1] > 0:  # knees follow the ground at once
+        if capsules.shape[1] > 0 and not is_leg:  # knees follow ground and arms at once
             side = limit_side_turn(
                 side, pose_maps, map_indices, natural_bend, read_vec_at(targets[k], 0), chord, chord_length
             )
@@ -456,9 +458,9 @@ def place_roots(roots, first_positions, targets, is_leg, folded_lengths, reaches
     placements       (k, 7)     position x y z and rotation w x y z
 
     First the root moves until the legs reach their feet. Then, where an arm is too short, the character crouches and
-    leans step by step: the knees bend, the hips move back, the trunk rotates about them, each by the same share of its
-    maximum. The smallest share with all arms in reach is taken. High targets cause no crouch, which would move the
-    shoulder away from them.
+    leans step by step: the hips move back and the trunk rotates about them, each by the same share of its maximum, and
+    the knees bend by its square. The smallest share with all arms in reach is taken. High targets cause no crouch:
+    it would move the shoulder away from them.
     """
     for k in range(targets.shape[0]):
         root, rotation = read_vec_at(roots[k], 0), Quat(1.0, 0.0, 0.0, 0.0)
@@ -478,10 +480,12 @@ def place_roots(roots, first_positions, targets, is_leg, folded_lengths, reaches
             scale(crouch_path, crouch_share),
             1.0 + REACH_STRETCH_SHARE * (1.0 - crouch_share),
         )
-        depth = norm(crouch_path)
+        depth, arm_count = norm(crouch_path), 0
+        for j in range(targets.shape[1]):
+            arm_count += 0 if is_leg[j] else 1
         for step in range(LEAN_STEPS + 1):
             lean_share, all_reached = step / LEAN_STEPS, True
-            rotation, new_root = Quat(1.0, 0.0, 0.0, 0.0), add(root, scale(crouch_path, lean_share))
+            rotation, new_root = Quat(1.0, 0.0, 0.0, 0.0), add(root, scale(crouch_path, lean_share * lean_share))
             for j in range(targets.shape[1]):
                 if not is_leg[j]:
                     target_offset = sub(read_vec_at(targets[k, j], 0), new_root)
@@ -489,7 +493,7 @@ def place_roots(roots, first_positions, targets, is_leg, folded_lengths, reaches
                         level_part = perpendicular_part(target_offset, scale(crouch_path, 1.0 / depth))
                         level_length = norm(level_part)
                         hip_shift = (
-                            scale(level_part, -LEAN_BACK_RATIO * lean_share * depth / level_length)
+                            scale(level_part, -LEAN_BACK_RATIO * lean_share * depth / (arm_count * level_length))
                             if level_length > 0.0
                             else level_part
                         )
@@ -518,8 +522,9 @@ def place_roots(roots, first_positions, targets, is_leg, folded_lengths, reaches
 # lower the target, the less the trunk leans in another direction. The pelvis rotates by half of the forward bend, the
 # spine by the rest, because human hips bend no further with straight knees.
 #
-# Crouch and bend grow together along a path from standing to the deepest crouch. Towards what lies ahead of the feet
-# the knees bend first: the bend grows with the square of the path's share. What lies at the feet is reached by a fold
+# Crouch and bend grow together along a path from standing to the deepest crouch. Towards what is as high as the hips
+# the trunk leans first: the way down grows with the square of the path's share. Towards what lies low and ahead of the
+# feet the knees bend first: the bend ahead grows with that square. What lies at the feet is reached by a fold
 # of the hips with nearly straight knees, which bend only where the fold is at its end; the hips move back above it so
 # that the weight stays over the feet. Towards what lies behind the feet the trunk stays more upright, because a bow
 # takes shoulders away from it. The smallest share with all arms in reach is taken.
@@ -528,15 +533,15 @@ def place_roots(roots, first_positions, targets, is_leg, folded_lengths, reaches
 CROUCH_STEPS = 32  # steps tried from standing to the deepest crouch
 # Forward bend of the deepest crouch and of a fold with straight knees [rad]; the pelvis' share of it. Hips bend by 90
 # degrees with straight knees, the spine by 105 (Kapandji, volumes 2 and 3).
-MAX_FORWARD_BEND_RAD, MAX_FOLD_RAD, PELVIS_BEND_SHARE = math.radians(110.0), math.radians(180.0), 0.5
+MAX_FORWARD_BEND_RAD, MAX_FOLD_RAD, PELVIS_BEND_SHARE = math.radians(85.0), math.radians(180.0), 0.5
 # Arm lengths of targets ahead of the feet: folded for below the first, crouched for beyond the second.
 FULL_FOLD_AHEAD, NO_FOLD_AHEAD = 0.25, 0.55
-FOLD_SHARE_OF_HAND = 0.35  # of a fold for one hand; the rest is a crouch
+FOLD_SHARE_OF_HANDS = 0.7  # of a fold for both hands, a quarter of it for one; the rest is a crouch
 FOLD_END_SHARE = 0.5  # of the path, on which a fold is at its end
 # Hip movement back of a fold, and what knees give, in hip heights for a pelvis that is bent by 90 degrees.
 FOLD_BACK_SHARE, FOLD_KNEE_SHARE = 0.2, 0.01
 # Arm lengths of targets behind the feet for which the trunk stays most upright; what is left of its bow.
-FULL_BEHIND_ARMS, BEHIND_BOW_SHARE = 0.5, 0.6
+FULL_BEHIND_ARMS, BEHIND_BOW_SHARE = 0.5, 0.75
 CROUCH_BACK_RATIO = 0.4  # hip movement back per movement down
 # Smallest hip to foot distance in leg lengths: high targets, targets on the floor.
 MIN_LEG_SHARE_HIGH, MIN_LEG_SHARE_LOW = 0.45, 0.35
@@ -562,6 +567,7 @@ class StandingBody(NamedTuple):
     target_depth    depth of its targets, 0 to 1
     fold_share      how much it folds at the hips instead of crouching, 0 to 1
     bow_share       how much of the forward bend brings shoulders nearer to the targets, 0 to 1
+    lean_share      how much the trunk leans before the knees bend, 0 to 1: towards what is high and not behind
     """
 
     hips: Vec
@@ -575,6 +581,7 @@ class StandingBody(NamedTuple):
     target_depth: float
     fold_share: float
     bow_share: float
+    lean_share: float
 
 
 class Crouch(NamedTuple):
@@ -674,10 +681,11 @@ def build_standing_body(hips, facing, up, target_depth, depth_sum, ahead, leg_ro
         hips, facing, up, cross(up, facing), back_direction, hip_height, dot(offset, back_direction),
         max(max_descent, 0.0), target_depth,
         target_depth
-        * min(FOLD_SHARE_OF_HAND * depth_sum, 1.0)
+        * min(0.25 * FOLD_SHARE_OF_HANDS * depth_sum * depth_sum, 1.0)
         * (1.0 - smoothstep_between(ahead, FULL_FOLD_AHEAD, NO_FOLD_AHEAD))
         * (1.0 - behind),
         1.0 - behind * (1.0 - BEHIND_BOW_SHARE),
+        (1.0 - target_depth) * (1.0 - behind),
     )  # fmt: skip
 
 
@@ -718,27 +726,31 @@ def bend_forward(body, spine, shoulder, pelvis_bend, spine_bend):
 
 @device_function
 def find_descent_and_bend(body, crouch_share):
-    """Return descent and forward bend [rad] of a crouch share."""
+    """Return ways down and back and the bend of a crouch.
+
+    The bend is that ahead [rad]. The way down grows with the square where the trunk leans first.
+    """
     fold = crouch_share / FOLD_END_SHARE
     beyond = max(crouch_share - FOLD_END_SHARE, 0.0) / (1.0 - FOLD_END_SHARE)
     fold_bend = MAX_FOLD_RAD * fold * (2.0 - fold) if fold < 1.0 else MAX_FOLD_RAD
     fold_bend += (MAX_FORWARD_BEND_RAD - MAX_FOLD_RAD) * beyond * beyond * beyond * beyond
     bend = MAX_FORWARD_BEND_RAD * crouch_share * crouch_share
+    way = body.max_descent * (crouch_share + body.fold_share * (beyond * beyond - crouch_share))
     return (
-        body.max_descent * (crouch_share + body.fold_share * (beyond * beyond - crouch_share)),
+        way * (1.0 - body.lean_share * (1.0 - crouch_share)),
+        CROUCH_BACK_RATIO * body.bow_share * way,
         body.target_depth * body.bow_share * (bend + body.fold_share * (fold_bend - bend)),
     )
 
 
 @device_function
-def move_hips_back(body, descent, pelvis_bend):
+def move_hips_back(body, descent, way_back, pelvis_bend):
     """Return the hips after their way down and back. In a fold the legs stay nearly as long as they are."""
     sine = math.sin(min(pelvis_bend, 0.5 * math.pi)) * body.fold_share
     back = FOLD_BACK_SHARE * body.hip_height * sine
     height2 = body.hip_height * body.hip_height - back * (2.0 * body.back_offset + back)
     drop = max(body.hip_height - math.sqrt(max(height2, 0.0)), 0.0) + FOLD_KNEE_SHARE * body.hip_height * sine
-    back += CROUCH_BACK_RATIO * body.bow_share * descent
-    return add(body.hips, sub(scale(body.back_direction, back), scale(body.up, descent + drop)))
+    return add(body.hips, sub(scale(body.back_direction, back + way_back), scale(body.up, descent + drop)))
 
 
 @device_function
@@ -748,9 +760,9 @@ def compute_crouch(body, spine, shoulders, hands, reaches, crouch_share, limits_
     With `limits_lean` the trunk leans by at most its limit, otherwise as far as needed.
     """
     spine_joint_count = spine.shape[0]
-    descent, forward_bend = find_descent_and_bend(body, crouch_share)
+    descent, way_back, forward_bend = find_descent_and_bend(body, crouch_share)
     pelvis_share = PELVIS_BEND_SHARE if spine_joint_count else 1.0
-    hips = move_hips_back(body, descent, pelvis_share * forward_bend)
+    hips = move_hips_back(body, descent, way_back, pelvis_share * forward_bend)
     spine_bend = forward_bend * (1.0 - pelvis_share) / max(spine_joint_count, 1)
     max_lean = (body.target_depth * MAX_SIDE_LEAN_LOW_RAD + (1.0 - body.target_depth) * MAX_SIDE_LEAN_HIGH_RAD) * (
         crouch_share * body.bow_share

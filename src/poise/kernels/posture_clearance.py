@@ -2,9 +2,9 @@
 """Clearance: limbs outside of the body and above the floor.
 
 A limb of two bones may turn about the line from its first joint to its tip; neither moves. The middle joint then goes
-round a circle, and the lower bone round a cone. The smallest turn is taken at which the lower bone is clear of all
-capsules of the body and of the floor. A tip that is itself nearer to a capsule than both radii allow sets what is
-allowed there: the rest of the bone is no nearer.
+round a circle, and each bone round a cone. The smallest turn is taken at which the forearm is clear of all capsules of
+the body, or the thigh of arms, and the middle joint of the floor. A hand that is itself nearer to a capsule than both
+radii allow sets what is allowed there: the rest of the forearm is hardly nearer.
 
 Feet and hands of which no rotation is asked turn about their own joint, to or from level, until their points are above
 the floor: feet by the smaller turn, hands towards level first.
@@ -40,6 +40,8 @@ from poise.kernels.vec_quat import (
 _TURNS = 24  # steps of half a turn that are tried to each side: 7.5 degrees
 # Shares of a limb's length, of its middle joint from the chord: less than the radius of a forearm moves it nowhere.
 _NO_TURN_SHARE, _FULL_TURN_SHARE = 0.02, 0.08
+_GIVE_SHARE = 0.05  # of a bone's radius, 2 mm of people: how far flesh gives way before an elbow turns
+_MAX_KNEE_TURN_RAD = math.radians(40.0)  # by which a knee makes way for arms; hips turn by 45 in and out (AAOS)
 _HALVINGS = 12  # of the step in which a limb becomes clear: to 0.002 degrees
 _MIN_DEPTH = 1e-9  # of a point's distance from its joint: it is on the floor
 _LEVEL_DEPTH = 0.01  # of that: a level end may be in the floor by so much, before it turns the other way
@@ -51,13 +53,15 @@ class Circle(NamedTuple):
 
     centre, first_axis, second_axis  of the circle; both axes as long as its radius
     tip                              of the limb
-    radius                           of the lower bone
+    end                              of the bone that keeps clear of the body: the tip, of a thigh the first joint
+    radius                           of that bone
     """
 
     centre: Vec
     first_axis: Vec
     second_axis: Vec
     tip: Vec
+    end: Vec
     radius: float
 
 
@@ -94,22 +98,23 @@ def measure_segment_distance(start, way, other_start, other_way):
 
 @device_function
 def measure_overlap(bone, angle):
-    """Measure how deep a lower bone is in body or floor.
+    """Measure how deep a bone is in body or floor.
 
     bone   its circle, capsules (c, 7) and a floor (4,)
     angle  by which the middle joint is turned [rad]
     """
     circle, capsules, floor = bone
     turned = add(scale(circle.first_axis, math.cos(angle)), scale(circle.second_axis, math.sin(angle)))
-    middle, tip = add(circle.centre, turned), circle.tip
-    way, found = sub(tip, middle), -math.inf
+    middle, end = add(circle.centre, turned), circle.end
+    way, found = sub(end, middle), -math.inf
     for i in range(capsules.shape[0]):
         start = read_vec_at(capsules[i], 0)
         axis = sub(read_vec_at(capsules[i], 3), start)
-        allowed = min(capsules[i, 6] + circle.radius, measure_point_distance(tip, start, axis))
+        allowed = min(capsules[i, 6] + circle.radius, measure_point_distance(end, start, axis))
+        allowed -= _GIVE_SHARE * circle.radius
         found = max(found, allowed - measure_segment_distance(middle, way, start, axis))
     up = read_vec_at(floor, 0)
-    allowed = min(floor[3] + circle.radius, dot(up, tip))
+    allowed = min(floor[3] + circle.radius, dot(up, circle.tip))
     return max(found, allowed - dot(up, middle))
 
 
@@ -169,12 +174,12 @@ def find_middle_circle(distance, upper_length, limb_length):
 
 
 @device_function
-def clear_bend_side(side, first, target, chord, distance, upper_length, limb_length, radius, capsules, floor):
-    """Turn the bend side of a limb to clear its lower bone.
+def clear_bend_side(side, first, target, chord, distance, upper_length, limb_length, radius, capsules, floor, is_leg):
+    """Turn the bend side of a limb to clear forearm or thigh.
 
     side             unit vector, perpendicular to the chord
     chord, distance  unit vector from the first joint to the target, and their distance
-    radius           of the lower bone
+    radius           of that bone
     """
     if capsules.shape[0] == 0 and floor[3] == -math.inf:
         return side
@@ -182,14 +187,16 @@ def clear_bend_side(side, first, target, chord, distance, upper_length, limb_len
     if not reach > 0.0:
         return side
     across = cross(chord, side)
-    circle = Circle(
-        add(first, scale(chord, along)), scale(side, reach), scale(across, reach), read_vec_at(target, 0), radius
-    )
+    tip = read_vec_at(target, 0)
+    end = first if is_leg else tip
+    circle = Circle(add(first, scale(chord, along)), scale(side, reach), scale(across, reach), tip, end, radius)
     # A nearly straight limb turns without clearing anything: there the turn fades.
     share = smoothstep_between(reach / limb_length, _NO_TURN_SHARE, _FULL_TURN_SHARE)
     if not share > 0.0:
         return side
     angle = share * find_clear_turn(measure_overlap, (circle, capsules, floor), 1e-6 * limb_length, True)
+    if is_leg and capsules.shape[0] > 0:
+        angle = min(max(angle, -_MAX_KNEE_TURN_RAD), _MAX_KNEE_TURN_RAD)
     return side if angle == 0.0 else add(scale(side, math.cos(angle)), scale(across, math.sin(angle)))
 
 

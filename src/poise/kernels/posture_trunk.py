@@ -311,6 +311,11 @@ MAX_TWIST_RAD, MAX_PELVIS_TWIST_RAD = math.radians(45.0), math.radians(45.0)
 # 1 - cosine of the bearing of a hand from the middle of the body, 20 and 70 degrees: from the first on the pelvis
 # joins, from the second on fully. Sine of the bearing against the way of the turn: where it does not join, and does.
 MIN_PELVIS_BEARING, FULL_PELVIS_BEARING, MAX_CONTRARY, MIN_CONTRARY = 0.06, 0.66, 0.5, 0.0
+# Backward from a shoulder to a hand: what is beyond is as near by a full twist to the front.
+MAX_BACK_BEARING_RAD = math.pi - 0.5 * MAX_TWIST_RAD
+# Reaches below the shoulder: from the first on the trunk has to bow for a hand, which carries the shoulder ahead by a
+# share of its distance from the spine.
+NO_BOW_REACHES, FULL_BOW_REACHES, BOW_SHARE = 1.5, 2.2, 0.5
 FULL_TWIST_SHARE = 0.7  # level share of the way to a target: below, the trunk twists less
 FULL_TWIST_BEHIND = 0.4  # reaches behind the body from which on it twists fully for low targets, too
 
@@ -321,17 +326,21 @@ def find_twist(shoulder, target, facing, up, reach):
 
     Beside it return the largest twist of the pelvis.
     The twist is about the vertical; shoulder and target are relative to a point of the axis. Where no twist will do,
-    the shoulder turns towards the target. The more the way to the target is vertical, the smaller is the largest twist,
-    but for what is behind.
+    the shoulder turns towards the target; where a bow has to bring it down there, from between its own place and ahead.
+    The more the way to the target is vertical, the smaller is the largest twist, but for what is behind.
     """
     way = sub(target, shoulder)
     distance = norm(way)
     level_shoulder, level_target = perpendicular_part(shoulder, up), perpendicular_part(target, up)
+    outward, height = dot(cross(facing, level_shoulder), up), dot(way, up)
+    bow = smoothstep_between(-height / reach, NO_BOW_REACHES, FULL_BOW_REACHES)
+    level_shoulder = add(level_shoulder, scale(facing, BOW_SHARE * bow * norm(level_shoulder)))
     product = norm(level_shoulder) * norm(level_target)
     if distance <= reach or not product > MIN_COLLAR_SHARE * reach * reach:
         return 0.0, 0.0
     angle = math.atan2(dot(cross(level_shoulder, level_target), up), dot(level_shoulder, level_target))
-    height = dot(way, up)
+    if abs(angle) > MAX_BACK_BEARING_RAD and angle * outward > 0.0:
+        angle -= math.copysign(2.0 * math.pi, angle)  # by way of the front
     level_reach2 = max(reach * reach - height * height, 0.0)
     cosine = (dot(level_shoulder, level_shoulder) + dot(level_target, level_target) - level_reach2) / (2.0 * product)
     needed = abs(angle) - math.acos(min(max(cosine, -1.0), 1.0))

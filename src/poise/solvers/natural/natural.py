@@ -61,6 +61,7 @@ from poise.solvers.natural.limbs import (
     carry_limb,
     carry_root,
     find_facing,
+    find_first_joints,
     find_poles,
     find_rotation_columns,
     find_up,
@@ -514,7 +515,7 @@ def _run_stages(
     """
     pose, updates, lean = problem.start, np.zeros(len(targets), dtype=np.int64), None
     is_short: Bools | None = None
-    around_legs, around_arms = obstacles.surround_by(NOTHING_AROUND.capsules), None
+    known: dict[str, Surroundings] = {}
     for i, stage in enumerate(stages):
         if stage.carries:
             pose, lean = _carry_root(problem, stage, targets, _sharpen(tolerance), request)
@@ -523,9 +524,8 @@ def _run_stages(
             pose = problem.make_pose_unchecked(turn_gaze(stage.gaze, problem, pose, targets[:, stage.columns]))
             updates += len(stage.gaze.groups[0]) + len(stage.gaze.groups[1])
             continue
-        rows, bends, around = targets[:, stage.columns].copy(), stage.bends, around_legs
-        if bends is not None and bends.limb.kind == "arm":
-            around = around_arms = around_arms or obstacles.surround("arm", pose)  # arms do not move the body
+        rows, bends = targets[:, stage.columns].copy(), stage.bends
+        around = NOTHING_AROUND if bends is None else _surround(known, bends, obstacles, stages, pose, targets)
         raised = None
         if stage.toes is not None and bends is not None:
             raised = raise_heels(stage.toes, bends, pose, problem.start if stood is None else stood, rows, lean, around)
@@ -550,6 +550,35 @@ def _run_stages(
         if stage.toes is not None and raised is not None:
             pose = problem.make_pose_unchecked(turn_toes(stage.toes, pose, raised.toe_turns))
     return _StagedPoses(pose.flat_q, updates, is_short)
+
+
+def _surround(
+    known: dict[str, Surroundings], bends: Bends, obstacles: Obstacles, stages: tuple[NaturalStage, ...], pose: Pose,
+    targets: Floats,
+) -> Surroundings:  # fmt: skip
+    """Find the obstacles of a limb, once for both sides.
+
+    known  obstacles by kind of limb
+    """
+    kind = bends.limb.kind
+    if kind not in known:
+        known[kind] = _find_obstacles(kind, obstacles, stages, pose, targets)
+    return known[kind]
+
+
+def _find_obstacles(
+    kind: str, obstacles: Obstacles, stages: tuple[NaturalStage, ...], pose: Pose, targets: Floats
+) -> Surroundings:
+    """Find the obstacles of arms or legs.
+
+    Thighs make way for arms that have targets.
+    """
+    arms = [(stage.bends, stage.columns[:3]) for stage in stages if stage.bends and stage.bends.limb.kind == "arm"]
+    if kind == "arm" or not arms:
+        return obstacles.surround(kind, pose)
+    hands = np.stack([targets[:, columns] for _, columns in arms], axis=1)
+    shoulders = find_first_joints([bends for bends, _ in arms], pose, len(targets))
+    return obstacles.surround_legs(pose.skeleton, shoulders, hands)
 
 
 def _sharpen(tolerance: Tolerance) -> Tolerance:

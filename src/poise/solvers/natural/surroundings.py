@@ -33,6 +33,8 @@ from poise.solvers.natural.floor import Floor
 
 # Shares of the height of a figure.
 _RADII = {"head": 0.051, "neck": 0.037, "trunk": 0.073, "thigh": 0.057, "arm": 0.022, "leg": 0.02}
+# Thighs make way for arms by a share of both radii, elbows for the rest: a share of the arm, as hands may touch them.
+_WAY_SHARE, _ARM_SHARE = 0.5, 0.75
 _CROWN = 0.07  # from the joint of the head to the middle of the skull's upper end
 _HEAD_AT = 0.88  # joint of the head over the floor
 
@@ -93,6 +95,17 @@ class Obstacles(NamedTuple):
     def surround(self, kind: str, pose: Pose) -> Surroundings:
         """Find a limb's obstacles in poses. Arms keep clear of body and floor, legs of the floor."""
         return self.surround_by(place_capsules(pose) if self.has_body and kind == "arm" else _NO_CAPSULES)
+
+    def surround_legs(self, skeleton: Skeleton, shoulders: Floats, hands: Floats) -> Surroundings:
+        """Find the obstacles of legs: the floor, and arms.
+
+        Arms go from shoulders (k, a, 3) to hands; thighs make way for them.
+        """
+        if not self.has_body:
+            return self.surround_by(_NO_CAPSULES)
+        radius = (_WAY_SHARE * (_RADII["arm"] + _RADII["thigh"]) - _RADII["leg"]) * measure_height(skeleton)
+        wrists = shoulders + _ARM_SHARE * (hands - shoulders)
+        return self.surround_by(np.concatenate([shoulders, wrists, np.full((*hands.shape[:2], 1), radius)], axis=2))
 
     def surround_by(self, capsules: Floats) -> Surroundings:
         """Return the floor with capsules (1|k, c, 7)."""

@@ -1,0 +1,83 @@
+"""Arms of natural poses around the body: what gives way, and by which side a shoulder comes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise.io import samples
+from poise.kernels import posture_trunk
+from poise.maths.vectors import normalise
+
+FIGURE = poise.load(samples.path("humanoid.glb"))
+LEFT, UP, FORWARD = np.eye(3)
+SIDES = {"Left": 1.0, "Right": -1.0}
+
+
+@pytest.mark.parametrize("behind", [-0.1, -0.01, 0.01, 0.1])
+@pytest.mark.parametrize("side", SIDES.values())
+def test_a_shoulder_turns_to_the_other_side_by_the_front(side, behind):
+    """A shoulder a little behind the spine reaches across before the body, as one a little before it does."""
+    shoulder, target = np.array([-0.3 * side, 0.5, -behind]), np.array([0.8 * side, 0.2, 0.3 * behind])
+    twists, pelvis_twists = np.zeros(1), np.zeros(1)
+    posture_trunk.find_twists(
+        np.zeros((1, 3)), shoulder[None, None], target[None, None], FORWARD[None], UP, np.array([0.55]), twists,
+        pelvis_twists,
+    )  # fmt: skip
+    assert np.degrees(side * twists[0]) > 20.0  # about the vertical, to the side of the target
+    assert np.degrees(side * pelvis_twists[0]) > 20.0
+
+
+def test_elbows_of_crossed_arms_stay_low(data):
+    rig = poise.load(data / "glb" / "mannequiny_gdquest.glb")
+    joints, world = rig.roles.joints, rig.rest.world
+    left, forward = (
+        normalise(world[joints["leftUpperArm"]].positions - world[joints["rightUpperArm"]].positions),
+        FORWARD,
+    )
+    shoulders = {side: world[joints[f"{side}UpperArm"]].positions for side in ("left", "right")}
+    arm = sum(
+        float(np.linalg.norm(world[joints[f"left{a}"]].positions - world[joints[f"left{b}"]].positions))
+        for a, b in (("UpperArm", "LowerArm"), ("LowerArm", "Hand"))
+    )
+    places = {
+        "left": shoulders["right"] + arm * (0.28 * left + 0.48 * forward - 0.45 * UP),
+        "right": shoulders["left"] + arm * (-0.28 * left + 0.44 * forward - 0.55 * UP),
+    }
+    pose = poise.solve(rig.rest, [poise.Position(joints[f"{side}Hand"], place) for side, place in places.items()]).pose
+    for side, shoulder in shoulders.items():
+        elbow = (pose.world[joints[f"{side}LowerArm"]].positions - shoulder) / arm
+        assert elbow @ UP < -0.25  # 0.18 below the shoulder where nothing gives way
+        assert elbow @ left * (1.0 if side == "left" else -1.0) > -0.15  # and not before the breast bone
+
+
+def test_knees_make_way_for_hands_between_the_feet(data):
+    rig = poise.load(data / "glb" / "mixamo_human_makehuman.glb")
+    joints, world = rig.roles.joints, rig.rest.world
+    middle = 0.5 * (world[joints["leftFoot"]].positions + world[joints["rightFoot"]].positions)
+    goals = [poise.Pin(joints[f"{side.lower()}Foot"]) for side in SIDES]
+    for side, sign in SIDES.items():
+        place = middle + sign * 0.1 * LEFT + 0.2 * FORWARD + 0.12 * UP
+        goals.append(poise.Position(joints[f"{side.lower()}Hand"], place))
+    result = poise.solve(rig.rest, goals, free_root=True)
+    assert result.reached
+    for side, sign in SIDES.items():
+        knee = result.pose.world[joints[f"{side.lower()}LowerLeg"]].positions
+        assert sign * knee @ LEFT > 0.18  # 0.16 where they stay
+
+
+def test_legs_stay_straight_for_hands_at_hip_height():
+    """Who leans on a table bows with straight legs."""
+    world = FIGURE.rest.world
+    hips, arm = world["Hips"].positions, 0.5
+    goals = [poise.Pin(f"{side}Foot") for side in SIDES]
+    goals += [
+        poise.Position(f"{side}Hand", hips + arm * (sign * 0.35 * LEFT + 0.9 * FORWARD)) for side, sign in SIDES.items()
+    ]
+    result = poise.solve(FIGURE.rest, goals, free_root=True)
+    assert result.reached
+    for side in SIDES:
+        first, middle, tip = (result.pose.world[f"{side}{part}"].positions for part in ("UpLeg", "Leg", "Foot"))
+        length = np.linalg.norm(middle - first) + np.linalg.norm(tip - middle)
+        assert np.linalg.norm(tip - first) > 0.95 * length
