@@ -166,21 +166,33 @@ def _find_even_place(
     shifts = np.stack(np.meshgrid(along, across, indexing="ij"), axis=-1).reshape(-1, 2)
     shifts = shifts[np.argsort(np.linalg.norm(shifts, axis=1), kind="stable")]
     places = place + shifts @ np.stack([heading, right])
-    heights, normals = sample(places)
-    uneven = np.zeros(len(places))
-    for ahead in (sole.heel - _EDGE * length, sole.heel, sole.ball, sole.ball + _EDGE * length):
-        for aside in (-sole.half_width, sole.half_width):
-            way = ahead * heading + aside * right
-            expected = heights - (normals[:, :2] @ way) / normals[:, 2]
-            uneven = np.maximum(uneven, np.abs(sample(places + way)[0] - expected))
-    even = np.flatnonzero(uneven <= _MAX_UNEVEN * length)
-    if len(even):
-        return places[even[0]], float(heights[even[0]]), normals[even[0]]
+    for tried in (places[:1], places):  # most feet stand where they are
+        heights, normals = ground = sample(tried)
+        even = np.flatnonzero(_measure_unevenness(tried, ground, heading, sole, sample) <= _MAX_UNEVEN * length)
+        if len(even):
+            return tried[even[0]], float(heights[even[0]]), normals[even[0]]
     corners = sole.list_corners()[:, [0, 2]] @ np.stack([heading, right])
     under = sample(place + corners)[0]
     steps = under[under <= heights[0] + length]
     up = normals[0] if normals[0, 2] > _MIN_LEVEL_COSINE else np.array([0.0, 0.0, 1.0])
     return place, float(steps.max(initial=heights[0])), up
+
+
+def _measure_unevenness(
+    places: Floats, ground: tuple[Floats, Floats], heading: Floats, sole: RobotSole, sample: GroundSampler
+) -> Floats:
+    """Measure how far (k,) the ground under soles is from its plane.
+
+    ground  heights (k,) and normals (k, 3) at the places (k, 2)
+    """
+    (heights, normals), uneven = ground, np.zeros(len(places))
+    length, right = sole.ball - sole.heel, np.array([heading[1], -heading[0]])
+    for ahead in (sole.heel - _EDGE * length, sole.heel, sole.ball, sole.ball + _EDGE * length):
+        for aside in (-sole.half_width, sole.half_width):
+            way = ahead * heading + aside * right
+            expected = heights - (normals[:, :2] @ way) / normals[:, 2]
+            uneven = np.maximum(uneven, np.abs(sample(places + way)[0] - expected))
+    return uneven
 
 
 def _fade_from(flat: Bools, step_s: float) -> Floats:
