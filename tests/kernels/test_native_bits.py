@@ -1,9 +1,10 @@
-"""Every kernel of the library gives the bits of the JIT, on recorded calls."""
+"""Kernels of the library give the bits of the JIT, on recorded calls: all, or those that the commit draws."""
 
 from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from poise.kernels import levels, native
+from tests.tools.fresh_build import choose_kernels
 
 ROOT = Path(__file__).parent.parent.parent
 TOOL = ROOT / "tools" / "native" / "recorded_calls.py"
@@ -36,20 +38,20 @@ def run_tool(action: str, file: Path, **variables: str) -> dict:
 
 
 @pytest.mark.parametrize("lanes", LANES)
-def test_every_kernel_gives_the_bits_of_the_jit(lanes, tmp_path):
+def test_a_kernel_gives_the_bits_of_the_jit(lanes, tmp_path):
     file = tmp_path / "calls.pickle"
     counts = run_tool("record", file, POISE_KERNELS="native", POISE_LANES=lanes)
     without_calls = {name for name, count in counts.items() if not count}
     assert without_calls == {name for name in counts if name.endswith(OTHER_LANES[lanes])} - ALWAYS_CALLED
+    calls, chosen = pickle.loads(file.read_bytes()), choose_kernels(tmp_path)  # noqa: S301  (written above)
+    file.write_bytes(pickle.dumps({name: calls[name] for name in chosen}))
     outcome = run_tool("compare", file, POISE_KERNELS="jit", POISE_LANES=lanes)
     assert outcome["different"] == {}
-    assert outcome["equal"] == sum(counts.values()) > 200
+    assert outcome["equal"] == sum(counts[name] for name in chosen) > 0
 
 
 def test_a_changed_bit_is_seen(tmp_path):
     """The comparison itself: a file with one bit changed in one written array."""
-    import pickle
-
     file = tmp_path / "calls.pickle"
     run_tool("record", file, POISE_KERNELS="native")
     calls = pickle.loads(file.read_bytes())  # noqa: S301  (written above)

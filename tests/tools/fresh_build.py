@@ -1,7 +1,7 @@
 """A build of kernels from their sources alone, made once for all tests of a run.
 
 Numba's front end takes most of the time, and one run of it serves every target. All kernels take minutes: the usual run
-builds those of docs/try.html as WebAssembly, and for every target a part that each commit draws anew.
+builds a part that each commit draws anew, and those that the latest libraries changed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,9 +41,10 @@ objects = folder / "objects"
 build.compile_kernels(objects, kernels, (home, portable_v3, WEB_ASSEMBLY))
 libraries = {home: folder / build.get_file_name(home), portable_v3: folder / "v3.abi3.so"}
 build.build(libraries, objects, kernels)
-build.build_web_assembly(folder / "page.wasm", page_kernels, objects)
-web_kernels = {*page_kernels, *(name for name in kernels if is_built(name, WEB_ASSEMBLY.targets[0]))}
-build.build_web_assembly(folder / "web.wasm", sorted(web_kernels), objects)
+web_kernels = [name for name in kernels if is_built(name, WEB_ASSEMBLY.targets[0])]
+build.build_web_assembly(folder / "web.wasm", web_kernels, objects)
+if page_kernels:
+    build.build_web_assembly(folder / "page.wasm", page_kernels, objects)
 """
 
 
@@ -52,8 +54,8 @@ class FreshBuild(NamedTuple):
     kernels       in both libraries
     library       for this platform
     portable_v3   the same platform, with the portable level alone, for processors of the level v3
-    web_wasm      kernels of four lanes at most, and those of the page
-    page_wasm     those of docs/try.html
+    web_wasm      those of four lanes at most
+    page_wasm     those of docs/try.html; absent where they are not drawn
     """
 
     kernels: list[str]
@@ -69,19 +71,24 @@ def read_page_script(name: str) -> str:
     return page.partition(f'id="poise-{name}">')[2].partition("</script>")[0]
 
 
-def list_page_kernels() -> list[str]:
-    """List the names of the kernels of docs/try.html."""
-    return list(json.loads(read_page_script("scenes"))["stamps"])
-
-
 def choose_kernels(folder: Path) -> list[str]:
-    """Choose the kernels that are built: those that the latest libraries changed, and a fifth of the others."""
+    """Choose the kernels that are built: those that the latest libraries changed, and a fifth of the others.
+
+    folder  for an earlier library
+    """
     changed = find_changed_kernels(folder)
     return [name for name in sorted(stamps.compute_kernel_stamps()) if name in changed or is_drawn(name, 5)]
 
 
+def choose_page_kernels(folder: Path) -> list[str]:
+    """Choose the kernels of the page: all where the latest libraries changed one or the commit draws them, or none."""
+    kernels = list(json.loads(read_page_script("scenes"))["stamps"])
+    return kernels if is_drawn("page", 3) or not find_changed_kernels(folder).isdisjoint(kernels) else []
+
+
+@cache
 def find_changed_kernels(folder: Path) -> set[str]:
-    """Find the kernels with other code than in an earlier library, which is written to a folder."""
+    """Find the kernels with other code than in an earlier library, written to a folder once: it stays loaded."""
     path = LIBRARY.relative_to(ROOT).as_posix()
     commits = run_git("log", f"-{LATEST_LIBRARIES + 1}", "--format=%H", "--", path).decode().split()
     if not commits:
@@ -108,10 +115,10 @@ def fresh_build(tmp_path_factory) -> FreshBuild:
 def make_fresh_build(folder: Path) -> None:
     """Build the files of a FreshBuild in a folder. It has no objects of earlier builds."""
     folder.mkdir(exist_ok=True)
-    kernels = json.dumps(choose_kernels(folder))
+    kernels, page_kernels = json.dumps(choose_kernels(folder)), json.dumps(choose_page_kernels(folder))
     (folder / "kernels.json").write_text(kernels)
     done = subprocess.run(
-        [sys.executable, "-c", BUILD, TOOLS, folder, kernels, json.dumps(list_page_kernels())], capture_output=True,
-        text=True, check=False, timeout=2 * PROCESS, env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        [sys.executable, "-c", BUILD, TOOLS, folder, kernels, page_kernels], capture_output=True, text=True,
+        check=False, timeout=2 * PROCESS, env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poise.kernels import native
-from tests.tools.fresh_build import list_page_kernels
+from tests.workload import amount
 
 ROOT = Path(__file__).parent.parent.parent
 TOOLS = ROOT / "tools"
@@ -72,11 +72,11 @@ def test_code_for_v3_gives_the_bits_of_v2(recorded_calls, fresh_build):
 @pytest.mark.skipif(shutil.which("node") is None, reason="node runs WebAssembly")
 def test_web_assembly_gives_the_bits_of_native_code(recorded_calls, fresh_build, tmp_path):
     module = fresh_build.web_wasm
-    call_count = write_calls_for_javascript(recorded_calls, tmp_path, {*fresh_build.kernels, *list_page_kernels()})
+    call_count = write_calls_for_javascript(recorded_calls, tmp_path, fresh_build.kernels)
     outcome = repeat_in_node(module, tmp_path)
     assert outcome["different"] == {}
-    assert outcome["equal"] == call_count > 200
-    assert change_expected_bytes(tmp_path) > 100
+    assert outcome["equal"] == call_count > amount(0, 200)
+    assert change_expected_bytes(tmp_path) > amount(0, 100)
     assert repeat_in_node(module, tmp_path)["equal"] < call_count / 2  # the comparison itself sees a changed bit
 
 
@@ -98,7 +98,7 @@ def repeat_in_node(module: Path, folder: Path) -> dict:
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def write_calls_for_javascript(file: Path, folder: Path, kernels: set[str]) -> int:
+def write_calls_for_javascript(file: Path, folder: Path, kernels: list[str]) -> int:
     """Write recorded calls of kernels as calls.json and arrays.bin, and return their number."""
     from native import optimise
     from native.kernel_modules import import_kernels
