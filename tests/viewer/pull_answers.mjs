@@ -1,5 +1,7 @@
-// Pulls of a page's own body in node, on the standard input: {body, numbers, pulls: [{joint, targets, preference, mode, frame, continues}]}.
-// Each pull begins anew, or continues the one before. Out come q of all targets, as base64 of float64.
+// Pulls of the body of a page in node, on the standard input:
+// {body, numbers, pulls: [{joint, targets, preference, mode, frame, continues, holds}]}.
+// A pull begins anew, or continues after the one before, or is the one before that it holds. The answer is q of all
+// targets, as base64 of float64.
 import fs from "node:fs";
 import { web } from "./page_modules.mjs";
 
@@ -11,12 +13,12 @@ const kernels = await Kernels.load(fs.readFileSync(new URL("kernels.wasm", web))
 const body = new Body(kernels, packed, new Uint8Array(Buffer.from(numbers, "base64")));
 const encode = (array) => Buffer.from(Float64Array.from(array).buffer).toString("base64");
 
-const answers = pulls.map(({ joint, targets, preference, mode, frame, continues }) => {
+const answers = pulls.map(({ joint, targets, preference, mode, frame, continues, holds }) => {
   if (mode) body.setMode(mode);
   if (!continues) body.reset();
   body.preference = preference ?? body.preference;
   if (frame !== undefined) body.adoptFrame(frame);
-  body.drag({ joint, position: body.readPlace(joint).position, phase: "start" });
+  if (!holds) body.drag({ joint, position: body.readPlace(joint).position, phase: "start" });
   return targets.map((position) => {
     body.drag({ joint, position, phase: "move" });
     return encode(body.q);

@@ -122,8 +122,8 @@ class TestRestarts:
         solver = ViewSolver(body, body.solver_start, body.solvers[0])
         chains = body.active_chains
         solver(chains, body.solver_start.q[None])
-        limited = view_solver._limit_restarts(solver._required_solver)
-        assert limited.finisher.restarts == view_solver._DRAG_RESTARTS
-        assert view_solver._limit_restarts(limited) is limited
+        limited = view_solver.limit_restarts(solver._required_solver, 3)
+        assert limited.finisher.restarts == 3
+        assert view_solver.limit_restarts(limited, 5) is limited
         arm = LevenbergMarquardt()
-        assert view_solver._limit_restarts(arm) is arm
+        assert view_solver.limit_restarts(arm, 3) is arm

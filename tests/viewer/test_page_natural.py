@@ -103,6 +103,20 @@ def test_a_second_pull_begins_where_the_first_was_left(document):
 
 
 @needs_node
+def test_other_limits_in_a_pull_begin_at_the_start_pose(document):
+    start = document.solver_start
+    hands = place_targets(start, "LeftHand", PULLS["LeftHand"][:2]).tolist()
+    pulls = [
+        {"joint": "Head", "targets": [(start.world["Head"].positions - [0.0, 0.4, -0.2]).tolist()]},
+        {"joint": "LeftHand", "targets": hands[:1], "continues": True},
+        {"joint": "LeftHand", "targets": hands[1:], "continues": True, "mode": "free", "holds": True},
+        {"joint": "LeftHand", "targets": hands[1:], "mode": "free"},
+    ]
+    *_, changed, fresh = answer_pulls(document, pulls)
+    assert np.abs(start.with_q(changed[-1]).world.positions - start.with_q(fresh[-1]).world.positions).max() < 0.01
+
+
+@needs_node
 def test_calm_pulls_of_a_page_have_no_leap(document):
     start = document.solver_start
     way = place_targets(start, "LeftHand", [(0.3, -0.3, -0.8)])[0] - start.world["LeftHand"].positions

@@ -163,7 +163,7 @@ def _find_refusal(
 
 _SEQUENTIAL_NOTE = "chain after chain: this solver takes one at a time, and joints that chains share stay still"
 _MAX_PATH_ROWS = 2000  # iterations of a race
-_DRAG_RESTARTS = 8  # of 120 that a whole body has: they leave errors as small, in a tenth of the time
+_DRAG_RESTARTS = 2  # of 120 that a whole body has: after the best of all restarts they leave errors as small
 _POINT_MEASURES = {"position", "aim", "pole"}  # measures with a world position in their first three numbers
 
 
@@ -393,7 +393,7 @@ class ViewSolver:
         key = (group_index, continues_drag)
         prepared = self._prepared.get(key)
         if prepared is None:
-            solver = limit_restarts(self._required_solver) if continues_drag else self._required_solver
+            solver = limit_restarts(self._required_solver, _DRAG_RESTARTS) if continues_drag else self._required_solver
             prepared = self._prepared[key] = prepare(self.base_pose, goals, solver=solver, **self._settings)
         targets = [goal.rows() for goal in goals]
         return prepared(targets[0] if len(targets) == 1 else targets, q[0])
@@ -404,14 +404,14 @@ class ViewSolver:
         return self._solver
 
 
-def limit_restarts(solver: solvers.Solver) -> solvers.Solver:
+def limit_restarts(solver: solvers.Solver, count: int) -> solvers.Solver:
     """Limit the restarts of a whole body. Other solvers, and those with restarts of their own, stay unchanged."""
     if not isinstance(solver, Natural) or not isinstance(solver.finisher, LevenbergMarquardt):
         return solver
     finisher = solver.finisher
     if finisher.restarts is not None:
         return solver
-    return dataclasses.replace(solver, finisher=dataclasses.replace(finisher, restarts=_DRAG_RESTARTS))
+    return dataclasses.replace(solver, finisher=dataclasses.replace(finisher, restarts=count))
 
 
 def _limit_to_one_iteration(solver: solvers.Solver) -> solvers.Solver:

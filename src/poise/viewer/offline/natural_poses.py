@@ -41,6 +41,7 @@ _TRUNK_PARTS = "hips", "chest", "head"
 _LIMB_REACH = 1.25  # limb lengths: the rest of the body comes along
 _TRUNK_REACH = 0.35  # heights of the part above the lowest joint
 _TRUNK_RISE = 0.05  # of the same: what stands hardly rises
+_RESTARTS = 8  # of the engine, for corners beyond reach
 _MOVED = 1e-6  # numbers of q that change less are left out
 _STEPS = 127  # of a displacement in 8 bits, on each side of 0: finer than what lies between corners
 
@@ -123,7 +124,9 @@ def _export_grid(document: Document, part: str, grid: _Grid, store: ArrayStore) 
         solver = choose_solver(
             "auto", start, tuple(goals), free_root=free_root, natural=True, floor=document.floor_height
         )  # fmt: skip
-        result = solve(start, goals, free_root=free_root, solver=limit_restarts(solver), tolerance=document.tolerance)
+        result = solve(
+            start, goals, free_root=free_root, solver=limit_restarts(solver, _RESTARTS), tolerance=document.tolerance
+        )
     except PoiseError:
         return None
     groups = list_groups(start.skeleton)

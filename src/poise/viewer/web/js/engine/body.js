@@ -39,7 +39,7 @@ const ORIGIN = [0, 0, 0];
  * @typedef {object} Pulled
  * @property {string} joint
  * @property {Vector} offset of the point, in the frame of the joint
- * @property {Vector} from the place of the joint when the pull began
+ * @property {Vector} from the place of the joint in the pose in which the pull began
  * @property {Vector} lever from there to the point
  * @property {Vector} position of the target
  * @property {Rotation|null} rotation
@@ -193,6 +193,7 @@ export class Body {
   setMode(mode) {
     this.mode = mode;
     this.#startFrom(this.#now.tree.start); // the last pose may be beyond limits
+    if (this.pulled) this.pulled = { ...this.pulled, ...this.#placePart(this.pulled.joint, this.pulled.offset) };
     this.solve();
   }
 
@@ -237,17 +238,14 @@ export class Body {
     const pin = this.pins.get(joint);
     const isPin = pin?.enabled === true;
     if (isPin) pin.enabled = false;
-    const { position } = this.readPlace(joint);
-    const lever = this.computePoint(joint, offset).map((x, k) => x - position[k]);
-    return {
-      joint,
-      offset,
-      from: position,
-      lever,
-      position,
-      rotation: isPin ? pin.rotation : (rotation ?? null),
-      isPin,
-    };
+    const turned = isPin ? pin.rotation : (rotation ?? null);
+    return { joint, offset, ...this.#placePart(joint, offset), position: offset, rotation: turned, isPin };
+  }
+
+  /** Where a part is now, and the way from there to its pulled point. @param {string} joint @param {Vector} offset */
+  #placePart(joint, offset) {
+    const from = this.readPlace(joint).position;
+    return { from, lever: this.computePoint(joint, offset).map((x, k) => x - from[k]) };
   }
 
   /** Nothing is pulled: a pin holds where its joint is now. */
