@@ -1,4 +1,4 @@
 """Arrays and kernel calls of pages without a server.
 
-`program` packs the kernel calls of one solve, `body` a whole body with all its parts.
+`program` packs the kernel calls of one solve, `body` a whole body with all its parts, `natural_poses` its natural poses.
 """
