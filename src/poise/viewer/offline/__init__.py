@@ -1,4 +1,5 @@
 """Arrays and kernel calls of pages without a server.
 
-`program` packs the kernel calls of one solve, `body` a whole body with all its parts, `natural_poses` its natural poses.
+`program` packs the kernel calls of one solve, `body` a whole body with all its parts, and `natural_poses` the natural
+poses of these.
 """
