@@ -40,7 +40,7 @@ from poise.kernels.vec_quat import (
 _TURNS = 24  # steps of half a turn that are tried to each side: 7.5 degrees
 # Shares of a limb's length, of its middle joint from the chord: less than the radius of a forearm moves it nowhere.
 _NO_TURN_SHARE, _FULL_TURN_SHARE = 0.02, 0.08
-_GIVE_SHARE = 0.05  # of a bone's radius, 2 mm of people: how far flesh gives way before an elbow turns
+_GIVE_SHARE = 0.06  # of a bone's radius, 2 mm of people: how far flesh gives way before an elbow turns
 _MAX_KNEE_TURN_RAD = math.radians(40.0)  # by which a knee makes way for arms; hips turn by 45 in and out (AAOS)
 _HALVINGS = 12  # of the step in which a limb becomes clear: to 0.002 degrees
 _MIN_DEPTH = 1e-9  # of a point's distance from its joint: it is on the floor
