@@ -49,18 +49,20 @@ def find_collar(skeleton: Skeleton, figure: BodyFrame, rows: tuple[int, int, int
         return None
     if any(not _is_unrotated(skeleton, row) for row in (collar, first)):
         return None
+    posture_trunk = kernels.posture_trunk
     to_carrier = np.linalg.inv(compute_standing_transforms(skeleton)[carrier, :3, :3])
     start = find_rotation_column(skeleton, collar)
     numbers = np.concatenate([
         to_carrier @ figure.up, to_carrier @ figure.forward, find_standing_q(skeleton)[start : start + 4],
         _find_reach_shares(skeleton, first, middle, hand),
     ])  # fmt: skip
-    for column in (0, 3):
+    for column in (posture_trunk.COLLAR_UP, posture_trunk.COLLAR_FORWARD):
         numbers[column : column + 3] /= np.linalg.norm(numbers[column : column + 3])
     first_column = find_rotation_column(skeleton, first) if _may_turn_back(skeleton, first) else -1
     way = path[path.index(carrier) :]
     map_indices, q_columns = np.array([way.index(row) for row in rows]), np.array([start, first_column])
-    return Collar(tuple(path[path.index(collar) :]), map_indices, q_columns, numbers, numbers[6:10].tolist())
+    rest_rotation = numbers[posture_trunk.COLLAR_REST : posture_trunk.COLLAR_REACH].tolist()
+    return Collar(tuple(path[path.index(collar) :]), map_indices, q_columns, numbers, rest_rotation)
 
 
 def _is_unrotated(skeleton: Skeleton, row: int) -> bool:
@@ -164,6 +166,7 @@ def find_resting_reach(
         return None
     row, i = maps[0], 12 * int(collar.map_indices[2])
     upper, lower = lengths
-    fold = _RESTING_FOLD * max(abs(upper - lower), (upper + lower) * collar.numbers[11])
-    radius = (upper + lower) * collar.numbers[10] * _RESTING_SHARE
+    numbers, columns = collar.numbers, kernels.posture_trunk
+    fold = _RESTING_FOLD * max(abs(upper - lower), (upper + lower) * float(numbers[columns.COLLAR_FOLD]))
+    radius = (upper + lower) * float(numbers[columns.COLLAR_REACH]) * _RESTING_SHARE
     return RestingReach(float(row[i + 3]), float(row[i + 7]), float(row[i + 11]), fold * fold, radius * radius)

@@ -22,7 +22,7 @@ from poise.viewer.document.chains import TargetedChain, Vector, build_chain, to_
 
 LOOK_NAME = "gaze"
 LOOK_WEIGHT = 0.1  # a gaze gives way to what is pulled
-_MAX_YAW_RAD, _PITCH_RANGE_RAD = math.radians(70.0), (math.radians(-60.0), math.radians(50.0))
+MAX_YAW_RAD, PITCH_RANGE_RAD = math.radians(70.0), (math.radians(-60.0), math.radians(50.0))
 _MIN_LEVEL = 0.1  # of the axis to the left: a figure on its side faces where it did at rest
 PIN_WEIGHT = 30.0  # a pull beyond reach by half a leg then moves a pinned foot by less than 1 mm
 
@@ -63,8 +63,8 @@ def clamp_gaze(start: Pose, eye: Floats, point: Vector) -> Vector:
     direction = np.array(point) - eye
     ahead, aside, above = (float(direction @ axis) for axis in axes)
     distance = math.hypot(ahead, aside, above)
-    yaw = min(max(math.atan2(aside, ahead), -_MAX_YAW_RAD), _MAX_YAW_RAD)
-    pitch = min(max(math.atan2(above, math.hypot(ahead, aside)), _PITCH_RANGE_RAD[0]), _PITCH_RANGE_RAD[1])
+    yaw = min(max(math.atan2(aside, ahead), -MAX_YAW_RAD), MAX_YAW_RAD)
+    pitch = min(max(math.atan2(above, math.hypot(ahead, aside)), PITCH_RANGE_RAD[0]), PITCH_RANGE_RAD[1])
     level = math.cos(pitch)
     shares = np.array([level * math.cos(yaw), level * math.sin(yaw), math.sin(pitch)])
     return to_vector(eye + distance * (shares @ axes))

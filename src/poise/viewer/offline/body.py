@@ -35,7 +35,7 @@ from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.viewer.body_parts import find_parts, has_whole_body, is_of_limb
 from poise.viewer.document.document import Document
 from poise.viewer.document.pulls import PULLED_PIN_WEIGHT
-from poise.viewer.document.whole_body import PIN_WEIGHT, find_gaze_axes, find_root
+from poise.viewer.document.whole_body import MAX_YAW_RAD, PIN_WEIGHT, PITCH_RANGE_RAD, find_gaze_axes, find_root
 from poise.viewer.offline.methods import Setup, export_method
 from poise.viewer.offline.natural_poses import export_natural_poses
 from poise.viewer.offline.program import ArrayStore, Program
@@ -100,6 +100,7 @@ def _export_gaze(document: Document, store: ArrayStore) -> dict[str, Any] | None
     columns = [start.skeleton.q_slice(name) for name, _ in goal.over]
     return {
         "head": goal.joint,
+        "range": {"yaw": MAX_YAW_RAD, "pitch": PITCH_RANGE_RAD},
         "columns": [[each.start, each.stop] for each in columns],
         "group": {"chains": [goal.joint], **packed},
     }

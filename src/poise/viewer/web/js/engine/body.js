@@ -330,7 +330,8 @@ export class Body {
     if (!gaze || !pulled || !this.packed.limbs.includes(pulled.joint)) return;
     const maps = this.computeMaps();
     const head = readMap(maps, this.#now.tree.findRow(gaze.packed.head));
-    const point = clampGaze(turnAxes(this.packed.axes, this.facing), head, pulled.position);
+    const axes = turnAxes(this.packed.axes, this.facing);
+    const point = clampGaze(axes, gaze.packed.range, head, pulled.position);
     this.q = Float64Array.from(gaze.solve(this.q, rest, maps, point));
   }
 

@@ -8,9 +8,6 @@
 
 import { Group } from "poise/engine/chains.js";
 
-const MAX_YAW = (70 * Math.PI) / 180; // [rad] as in viewer/document/whole_body.py
-const [LOWEST, HIGHEST] = [(-60 * Math.PI) / 180, (50 * Math.PI) / 180]; // [rad] of the pitch
-
 export class Gaze {
   /** @param {Kernels} kernels @param {PackedGaze} packed by viewer/offline/body.py @param {Uint8Array} numbers */
   constructor(kernels, packed, numbers) {
@@ -37,16 +34,17 @@ export class Gaze {
 /**
  * A point that a standing person can look at. Its distance is kept.
  * @param {Vector[]} axes ahead, left, up
+ * @param {PackedGaze["range"]} range
  * @param {Float64Array} head its map
  * @param {Vector} point
  * @returns {Vector}
  */
-export function clampGaze(axes, head, point) {
+export function clampGaze(axes, range, head, point) {
   const eye = [head[3], head[7], head[11]];
   const [ahead, left, up] = axes.map((axis) => axis.reduce((sum, part, k) => sum + part * (point[k] - eye[k]), 0));
   const distance = Math.hypot(ahead, left, up);
-  const yaw = clamp(Math.atan2(left, ahead), -MAX_YAW, MAX_YAW);
-  const pitch = clamp(Math.atan2(up, Math.hypot(ahead, left)), LOWEST, HIGHEST);
+  const yaw = clamp(Math.atan2(left, ahead), -range.yaw, range.yaw);
+  const pitch = clamp(Math.atan2(up, Math.hypot(ahead, left)), ...range.pitch);
   const shares = [Math.cos(pitch) * Math.cos(yaw), Math.cos(pitch) * Math.sin(yaw), Math.sin(pitch)];
   return eye.map((start, k) => start + distance * axes.reduce((sum, axis, i) => sum + shares[i] * axis[k], 0));
 }

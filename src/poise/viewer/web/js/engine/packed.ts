@@ -149,9 +149,10 @@ export interface PackedBodyMode {
   natural: PackedNaturalPoses | null;
 }
 
-/** A head that looks: its joint, the columns of q of head and neck, and their solve. */
+/** A head that looks: its joint, the angles [rad] that it turns by, the columns of q of head and neck, and their solve. */
 export interface PackedGaze {
   head: string;
+  range: { yaw: number; pitch: [lowest: number, highest: number] };
   columns: [first: number, end: number][];
   group: PackedGroup;
 }
