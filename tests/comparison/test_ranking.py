@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from poise.comparison.metrics import (
     Interval,
@@ -58,6 +57,8 @@ def test_who_has_no_time_ranks_behind_all_others():
 
 @pytest.mark.parametrize(("good", "count"), [(0, 20), (20, 20), (7, 20), (199, 200), (1, 1)])
 def test_shares_have_wilsons_interval(good, count):
+    from scipy import stats  # takes seconds: not by every worker
+
     expected = stats.binomtest(good, count).proportion_ci(0.95, method="wilson")
     assert compute_share_interval(good, count) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
@@ -68,6 +69,8 @@ def test_nothing_counted_is_nothing_known():
 
 @pytest.mark.parametrize("rounds", range(1, 40))
 def test_order_statistics_hold_the_median_with_95_percent(rounds):
+    from scipy import stats  # takes seconds: not by every worker
+
     rank = order(rounds)
     held = 1 - 2 * stats.binom.cdf(rank, rounds, 0.5)
     closer = 1 - 2 * stats.binom.cdf(rank + 1, rounds, 0.5)

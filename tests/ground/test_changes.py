@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-import scipy.signal
 
 import poise
 from poise.ground.figure.figure import Figure, figure_of
@@ -59,8 +58,10 @@ def test_a_swing_at_the_cutoff_is_halved():
 
 
 def test_the_filter_is_a_butterworth_run_both_ways():
+    from scipy import signal  # takes seconds: not by every worker
+
     values = np.random.default_rng(5).normal(size=(4000, 2)).cumsum(axis=0)
-    there_and_back = scipy.signal.filtfilt(*scipy.signal.butter(2, 12.0, fs=2000.0), values, axis=0, padlen=1000)
+    there_and_back = signal.filtfilt(*signal.butter(2, 12.0, fs=2000.0), values, axis=0, padlen=1000)
     ours = low_passed(values, 1 / 2000.0)
     np.testing.assert_allclose(ours[200:-200], there_and_back[200:-200], atol=1e-4 * np.ptp(values))
 
