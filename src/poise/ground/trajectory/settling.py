@@ -35,7 +35,8 @@ from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import dot, make_vertical, normalise
 
 _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
-_LONGER = 1.02  # bones in the problem, see `LegProblem`: the slope of a knee is 2.5 at most then
+# bones in the problem, see `LegProblem`: at first the slope of a knee is 2.5 at most; from there knees go as they do
+_LONGER, _NEARLY_TRUE = 1.02, 1.003
 _PELVIS_TAU_S = 0.05  # [s] on level ground, see `_find_pelvis_tau`; elsewhere that of feet
 _TAU_RATES = 30.0, 120.0  # [frames/s] between them the first falls; above no step is looked at
 _LEVEL = 1e-3  # [rad] and [m] ground that is tilted or uneven by less is level
@@ -53,7 +54,11 @@ def settle_legs(
     repeats  of a loop, whose ends are to meet
     """
     problem = make_problem(motion, soles, contacts, feet, still, footing, stretch)
-    values = solve_problem(problem) if contacts.any.any() else np.zeros(problem.free.shape)
+    values = np.zeros(problem.free.shape)
+    if contacts.any.any():
+        values = solve_problem(problem)
+        problem = _lengthen_bones(problem, _NEARLY_TRUE, motion, soles, contacts, feet)
+        values = solve_problem(problem, start=values)
     if repeats is not None and _closes(motion, feet, problem, repeats):
         _close(values, repeats.middle, motion.frames(FOOT_TAU_S))
     up, balls, angles = problem.apply(values)
@@ -109,7 +114,7 @@ def make_problem(
 ) -> LegProblem:
     """Make the problem of a motion with feet on the ground."""
     shape, axes, moving = contacts.any.shape, bend_axes(motion, soles), _move_feet(motion, soles, feet)
-    lengths, (thigh, shin, posed) = np.full(shape, _LONGER), leg_lengths(motion)
+    thigh, shin, posed = leg_lengths(motion)
     shortest = np.minimum(np.maximum(_MIN_REACH * (thigh + shin), _MIN_FOLD * np.abs(thigh - shin)), posed)
     known = has_neighbours(motion) & ~still
     known[1:] &= ~still[:-1]
@@ -128,7 +133,7 @@ def make_problem(
         has_change=known,
         places=motion.places,
         axes=axes,
-        lengths=lengths,
+        lengths=np.empty(0),
         up=base_heights(motion, feet.rise),
         feet=moving,
         longest=(1.0 + stretch) * longest_reach(motion),
@@ -138,6 +143,14 @@ def make_problem(
         leans=np.empty(0),
         free=free,
     )
+    return _lengthen_bones(problem, _LONGER, motion, soles, contacts, feet)
+
+
+def _lengthen_bones(
+    problem: LegProblem, longer: float, motion: Motion, soles: Soles, contacts: Contacts, feet: Feet
+) -> LegProblem:
+    """Return a problem with longer bones, and what is wanted of them."""
+    problem = dataclasses.replace(problem, lengths=np.full(problem.longest.shape, longer))
     source = _place_source(motion, soles, problem)
     return dataclasses.replace(
         problem,

@@ -35,14 +35,18 @@ _AROUND = 8  # frames on each side that are damped with it
 _STEEPEST = 2.0  # more than the sine of any lean
 
 
-def solve_problem(problem: LegProblem, threads: int = 2) -> Floats:
-    """Return the values (F, K) of the least cost."""
+def solve_problem(problem: LegProblem, threads: int = 2, start: Floats | None = None) -> Floats:
+    """Return the values (F, K) of the least cost.
+
+    start  values (F, K) near to them, if such are known
+    """
     frames = len(problem.free)
     size, overlap = (max(1, round(seconds / problem.step)) for seconds in (_BLOCK_S, _OVERLAP_S))
-    starts = range(0, max(frames - overlap, 1), size)
-    blocks = [slice(max(0, start - overlap), min(frames, start + size + overlap)) for start in starts]
+    firsts = range(0, max(frames - overlap, 1), size)
+    blocks = [slice(max(0, first - overlap), min(frames, first + size + overlap)) for first in firsts]
     with ThreadPoolExecutor(threads) as pool:
-        solved = list(pool.map(_solve_block, map(problem.take_frames, blocks)))
+        starts = [None if start is None else start[rows] for rows in blocks]
+        solved = list(pool.map(_solve_block, map(problem.take_frames, blocks), starts))
     values = np.zeros(problem.free.shape)
     for rows, block in zip(blocks, solved, strict=True):
         share = smoothstep((np.arange(rows.start, rows.stop) - rows.start + 0.5) / max(2 * overlap, 1))
@@ -56,14 +60,19 @@ def solve_problem(problem: LegProblem, threads: int = 2) -> Floats:
     return values
 
 
-def _solve_block(problem: LegProblem) -> Floats:
+def _solve_block(problem: LegProblem, start: Floats | None) -> Floats:
     """Return the best values (F, K) of all frames of a problem.
 
-    Shins may lean as they will until legs are within reach: the first step, from straight legs, would raise heels far
-    too much.
+    Without a start shins may lean as they will until legs are within reach: the first step, from straight legs, would
+    raise heels far too much.
     """
+    whole = np.ones(len(problem.free), dtype=np.bool_)
+    if start is not None:
+        values = start.copy()
+        _improve(problem, values, whole)
+        return values
     values, steep = np.zeros(problem.free.shape), np.full_like(problem.leans, _STEEPEST)
-    _improve(dataclasses.replace(problem, leans=steep), values, np.ones(len(values), dtype=np.bool_))
+    _improve(dataclasses.replace(problem, leans=steep), values, whole)
     rows = measure_residuals(problem, values).rows.reshape(len(values), -1, kernels.ground.leg_moves.ROWS)
     leaning = np.asarray((rows[..., LEAN] > 0.0).any(axis=1))
     _improve(problem, values, _widen(leaning, round(_FELT_S / problem.step)))
