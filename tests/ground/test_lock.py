@@ -10,7 +10,7 @@ import pytest
 import poise
 from poise import Clip, Terrain, UnsupportedError, lock_feet, plant_feet
 from poise.ground.figure.figure import figure_of
-from poise.ground.figure.motion import ANKLE, HIP, motion_of, turning
+from poise.ground.figure.motion import ANKLE, HIP, KNEE, motion_of, turning
 from tests.ground.clips import TRAVELLING, clip_of
 from tests.ground.motions import load
 
@@ -116,7 +116,9 @@ class TestStretch:
         assert 0 < longer.sum() < longer.size
         a, b = legs_of(plain, plain), legs_of(plain, stretched)
         same = ~longer
-        np.testing.assert_allclose(b[same], a[same], atol=0.05)  # m: before and after, the pelvis sinks less
+        moved = np.abs(b - a).max(axis=-1)[same]  # [m] before and after, the pelvis sinks less
+        assert moved[:, [HIP, ANKLE]].max() < 0.03
+        assert moved[:, KNEE].max() < 0.06  # it goes far where its leg is nearly straight
         chords = [np.linalg.norm(legs[:, :, ANKLE] - legs[:, :, HIP], axis=-1) for legs in (a, b)]
         assert (chords[1] > chords[0])[longer].all()
 
