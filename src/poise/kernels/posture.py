@@ -541,7 +541,7 @@ FOLD_END_SHARE = 0.5  # of the path, on which a fold is at its end
 # Hip movement back of a fold, and what knees give, in hip heights for a pelvis that is bent by 90 degrees.
 FOLD_BACK_SHARE, FOLD_KNEE_SHARE = 0.2, 0.01
 # Arm lengths of targets behind the feet for which the trunk stays most upright; what is left of its bow.
-FULL_BEHIND_ARMS, BEHIND_BOW_SHARE = 0.5, 0.75
+FULL_BEHIND_ARMS, BEHIND_BOW_SHARE = 0.5, 0.6
 CROUCH_BACK_RATIO = 0.4  # hip movement back per movement down
 # Smallest hip to foot distance in leg lengths: high targets, targets on the floor.
 MIN_LEG_SHARE_HIGH, MIN_LEG_SHARE_LOW = 0.45, 0.35
