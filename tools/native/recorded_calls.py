@@ -107,6 +107,9 @@ def run_workload() -> None:
     poise.solve(figure, [*feet, *floor], natural=True, free_root=True)
     poise.solve(figure, [*feet, floor[0]], natural=True, free_root=True)
     poise.solve(figure, [*feet, floor[0]], free_root=True, floor=0.1)
+    seen = [(2.0, 1.4, -1.0), (0.1, 1.5, 2.0), (0.0, 9.0, 0.1)]
+    poise.solve(figure, [*feet, poise.LookAt("Head", seen)], natural=True, free_root=True)
+    poise.solve(figure, [floor[0], poise.LookAt("Head", seen)], natural=True)
     poise.solve(figure, poise.Position("LeftHand", [(0.2, 1.4, depth) for depth in (0.4, 0.5, 0.55, 0.6, 0.7)]))
     limited = poise.Pose(figure.skeleton.with_limits(rig.roles.limits()), figure.q)
     poise.solve(limited, [*hands, *feet], prefer="closest", seeds=4)

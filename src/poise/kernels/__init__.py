@@ -47,6 +47,7 @@ __getattr__ = make_lazy_getattr(
     "posture",
     "posture_clearance",
     "posture_free",
+    "posture_gaze",
     "posture_roll",
     "posture_trunk",
     "posture_weight",

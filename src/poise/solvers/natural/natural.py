@@ -522,7 +522,7 @@ def _run_stages(
             continue
         if stage.gaze is not None:
             pose = problem.make_pose_unchecked(turn_gaze(stage.gaze, problem, pose, targets[:, stage.columns]))
-            updates += len(stage.gaze.groups[0]) + len(stage.gaze.groups[1])
+            updates += len(stage.gaze.rows) - stage.gaze.pelvis_count
             continue
         rows, bends = targets[:, stage.columns].copy(), stage.bends
         around = NOTHING_AROUND if bends is None else _surround(known, bends, obstacles, stages, pose, targets)
