@@ -52,7 +52,7 @@ NO_HEADING_SINE, FULL_HEADING_SINE = 0.1, 0.5
 
 @device_function
 def share_angle(angle, neck, spine, pelvis):
-    """Return the parts of neck, spine and pelvis of an angle, by their ranges."""
+    """Share an angle by the ranges of neck, spine and pelvis."""
     size, whole = abs(angle), neck + spine + pelvis
     x = min(size / neck, 1.0)
     for _ in range(SHARE_STEPS):
@@ -69,7 +69,7 @@ def share_angle(angle, neck, spine, pelvis):
 
 @device_function
 def map_vector(maps, map_index, v):
-    """Return a vector of map number `map_index` in the world, with the map's scale."""
+    """Return a vector of a map in the world, with its scale."""
     i = 12 * map_index
     return Vec(
         maps[i] * v.x + maps[i + 1] * v.y + maps[i + 2] * v.z,
@@ -80,7 +80,7 @@ def map_vector(maps, map_index, v):
 
 @device_function
 def unmap_direction(maps, map_index, v):
-    """Return a world direction in the frame of map number `map_index`, as a unit vector."""
+    """Return a world direction as a unit vector of a map."""
     i = 12 * map_index
     direction = Vec(
         maps[i] * v.x + maps[i + 4] * v.y + maps[i + 8] * v.z,
@@ -101,7 +101,10 @@ def begin_turning(maps, map_indices, turned):
 
 @device_function
 def turn_group(maps, parents, frames, q_columns, first, count, axis, angle, q, turned):
-    """Turn some joints of a row q (nq,) about a world axis, each by the same part of an angle."""
+    """Turn joints of a row q (nq,) about a world axis.
+
+    Each takes the same part of the angle.
+    """
     if count == 0 or angle == 0.0:
         return
     turn = from_axis_angle(axis, angle / count)
@@ -120,7 +123,7 @@ def turn_group(maps, parents, frames, q_columns, first, count, axis, angle, q, t
 
 @device_function
 def find_directions(maps, map_indices, numbers, target, turned):
-    """Return the unit vectors of a gaze and of the way to its target."""
+    """Return unit vectors of a gaze and to its target."""
     last = turned.shape[0] - 1
     turn = read_quat_at(turned[last], 0)
     ray = rotate(turn, map_direction(maps, map_indices[last], read_vec_at(numbers, GAZE_RAY)))
@@ -139,7 +142,10 @@ def find_trunk_axis(maps, carrier, numbers, first_of_neck, turned):
 
 @device_function
 def measure_heading(ray, wanted, axis):
-    """Return the angle from gaze to target about the trunk. Less of it counts where one is near the axis."""
+    """Return the angle from gaze to target about the trunk.
+
+    Less of it counts where one of them is near the axis.
+    """
     first, second = perpendicular_part(ray, axis), perpendicular_part(wanted, axis)
     angle = math.atan2(dot(axis, cross(first, second)), dot(first, second))
     share = smoothstep_between(norm(first), NO_HEADING_SINE, FULL_HEADING_SINE)

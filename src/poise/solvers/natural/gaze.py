@@ -42,7 +42,7 @@ class TrunkGroups(NamedTuple):
 
 
 class GazeChain(NamedTuple):
-    """What turns for a LookAt: rows of pelvis, spine and neck, as the kernel takes them.
+    """Rows of the joints of a gaze.
 
     rows                       of all that turns; pelvis and spine are left out where they do not
     pelvis_count, spine_count  how many of them are these; the others are the neck
