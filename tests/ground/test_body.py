@@ -113,6 +113,19 @@ def test_a_body_leans_whole(data):
         np.testing.assert_allclose(np.abs((other * turned[0]).sum(axis=-1)), 1.0, atol=1e-9)
 
 
+@pytest.mark.parametrize("degrees", [-15.0, 12.0])
+def test_toes_tilt_with_the_ground_and_not_with_the_body(data, degrees):
+    rig, clip = clip_of(data, "walk_mass")
+    planted = poise.plant_feet(clip, Terrain.slope(degrees, direction=(0, 0, 1), up="y"), rig=rig)
+    angle = np.radians(degrees)
+    uphill = np.array([np.cos(0.5 * angle), -np.sin(0.5 * angle), 0.0, 0.0])
+    for leg, stands in zip(planted.figure.legs, planted.contacts.ball.T, strict=True):
+        before, after = (one.poses.world[leg.toes].rotations for one in (planted.travelled, planted))
+        turn = rotations.multiply(after, rotations.inverse(rotations.multiply(uphill, before)))
+        off = np.degrees(np.linalg.norm(rotations.as_vector(turn), axis=-1))[stands]
+        assert np.median(off) < 2.0
+
+
 def test_all_that_hangs_in_the_trunk_turns_as_one_piece(fox):
     clip, figure, motion = fox
     offsets = np.linspace(0.0, 1.0, len(motion))[:, None] * [0.3, -1.0, 0.0]

@@ -26,6 +26,7 @@ from poise.ground.legs.body import Lean, lean_of
 from poise.ground.legs.feet import Feet, every, join_rolls, place_feet
 from poise.ground.legs.legs import Turned, base_heights, find_early_heels
 from poise.ground.trajectory.settling import settle_legs
+from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, check_real
 from poise.maths.frame_masks import find_last_true
 
@@ -140,6 +141,8 @@ def set_down(analysis: ClipAnalysis, footing: Footing, options: Allowed) -> Down
         feet, lean = _lying(analysis, analysis.bearing, feet, held, footing, options)
     elif options.floor is None:  # on its own floor a figure leans as it did
         lean = lean_of(analysis.motion, feet)
+    if lean:  # toes tilt with the ground, and not with the body
+        feet = dataclasses.replace(feet, tilt=rotations.multiply(feet.tilt, rotations.inverse(lean.turn)[:, None]))
     return Down(in_frames(plants, analysis.finer), held, feet, lean)
 
 
