@@ -34,4 +34,7 @@ def is_drawn(name: str, parts: int) -> bool:
 @cache
 def run_git(*arguments: str) -> bytes:
     """Run git in the repository and return its output; empty where it fails."""
-    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False).stdout
+    try:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=False).stdout
+    except OSError:
+        return b""

@@ -16,7 +16,7 @@ const encode = (array) => Buffer.from(Float64Array.from(array).buffer).toString(
 const answers = pulls.map(({ joint, targets, preference, mode, frame, continues, holds }) => {
   if (mode) body.setMode(mode);
   if (!continues) body.reset();
-  body.preference = preference ?? body.preference;
+  body.chosen = preference ?? body.chosen;
   if (frame !== undefined) body.adoptFrame(frame);
   if (!holds) body.drag({ joint, position: body.readPlace(joint).position, phase: "start" });
   return targets.map((position) => {

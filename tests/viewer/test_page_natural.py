@@ -15,6 +15,7 @@ from poise.model.pose import Pose
 from poise.viewer.document.document import Document, build_document
 from poise.viewer.document.whole_body import find_gaze_axes
 from poise.viewer.offline import body, natural_poses
+from poise.viewer.offline.program import ArrayStore
 from tests.viewer.page_pulls import answer_pulls, solve_pull
 
 PULLS = {  # shares of the height: ahead, left, up
@@ -117,6 +118,42 @@ def test_other_limits_in_a_pull_begin_at_the_start_pose(document):
 
 
 @needs_node
+def test_other_limits_in_a_frame_of_a_clip_stay_there(document):
+    start, shift = document.solver_start, np.array([3.0, 0.0, -2.0])
+    q = start.q.copy()
+    q[:3] += shift
+    clip = Clip(np.array([0.0, 1.0]), start.with_q(np.array([start.q, q])))
+    hand = (place_targets(start, "LeftHand", PULLS["LeftHand"][:1]) + shift).tolist()
+    pulls = [
+        {"joint": "LeftHand", "targets": hand, "frame": 1},
+        {"joint": "LeftHand", "targets": hand, "continues": True, "holds": True, "mode": "free"},
+        {"joint": "LeftHand", "targets": hand, "mode": "free", "frame": 1},
+    ]
+    _, changed, fresh = answer_pulls(document, pulls, clip)
+    rows = [start.skeleton.index(name) for name in JUDGED]
+    assert (
+        np.abs((start.with_q(changed[0]).world.positions - start.with_q(fresh[0]).world.positions)[rows]).max() < 0.01
+    )
+
+
+@needs_node
+def test_pulls_by_turns_do_not_roll_the_head(document):
+    start = document.solver_start
+    hands = {
+        joint: place_targets(start, joint, [(0.3, side * 0.3, 0.2)]).tolist()
+        for joint, side in (("LeftHand", -1), ("RightHand", 1))
+    }
+    pulls = [{"joint": joint, "targets": hands[joint], "continues": True} for _ in range(4) for joint in hands]
+    answers = answer_pulls(document, pulls)
+    tilts = []
+    for q in (each[0] for each in answers[1::2]):
+        head = start.with_q(q).world["Head"].rotations
+        turn = rotations.multiply(head, rotations.inverse(start.world["Head"].rotations))
+        tilts.append(np.degrees(np.arcsin(rotations.rotate(turn, find_gaze_axes(start)[1])[1])))
+    assert np.abs(tilts).max() < 8.0  # [deg]; 23 where a gaze begins at the head that the last one turned
+
+
+@needs_node
 def test_calm_pulls_of_a_page_have_no_leap(document):
     start = document.solver_start
     way = place_targets(start, "LeftHand", [(0.3, -0.3, -0.8)])[0] - start.world["LeftHand"].positions
@@ -163,6 +200,12 @@ def test_the_place_at_the_start_is_a_corner(document):
         assert corners.shape == (natural_poses.CORNERS**3, 3)
         assert np.abs(corners - axes @ start.world[joint].positions).max(axis=1).min() < 1e-12
         assert all((np.diff(line) > 0).all() for line in grid), joint
+
+
+def test_a_root_beside_the_hips_has_no_natural_poses(document):
+    skeleton = document.rig.skeleton.with_free_root("LeftHand")
+    beside = document.replace(skeleton=skeleton, start=document.rig.pose.on(skeleton))
+    assert natural_poses.export_natural_poses(beside, ArrayStore()) is None
 
 
 def test_quaternions_of_corners_have_the_signs_of_the_start(document):

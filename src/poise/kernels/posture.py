@@ -548,7 +548,7 @@ MIN_LEG_SHARE_HIGH, MIN_LEG_SHARE_LOW = 0.45, 0.35
 # Hip heights of a foot above the lowest one: from the first on it bears less, from the second on nothing.
 MIN_RAISED_SHARE, FULL_RAISED_SHARE = 0.05, 0.3
 # Largest lean besides the forward bend [rad], for targets at the hips and on the floor.
-MAX_SIDE_LEAN_HIGH_RAD, MAX_SIDE_LEAN_LOW_RAD = math.radians(100.0), math.radians(25.0)
+MAX_SIDE_LEAN_HIGH_RAD, MAX_SIDE_LEAN_LOW_RAD = math.radians(100.0), math.radians(22.0)
 # Share of the height from hips to feet; the forward bend is complete for targets at this depth or below.
 FULL_BEND_DEPTH_SHARE = 0.5
 REACH_SLACK_FACTOR = 1.0 + 1e-9  # factor on a reach; allows rounding

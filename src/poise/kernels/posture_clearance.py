@@ -195,8 +195,10 @@ def clear_bend_side(side, first, target, chord, distance, upper_length, limb_len
     if not share > 0.0:
         return side
     angle = share * find_clear_turn(measure_overlap, (circle, capsules, floor), 1e-6 * limb_length, True)
-    if is_leg and capsules.shape[0] > 0:
-        angle = min(max(angle, -_MAX_KNEE_TURN_RAD), _MAX_KNEE_TURN_RAD)
+    if is_leg and capsules.shape[0] > 0 and abs(angle) > _MAX_KNEE_TURN_RAD:
+        for_floor = share * find_clear_turn(measure_overlap, (circle, capsules[:0], floor), 1e-6 * limb_length, True)
+        for_arms = math.copysign(_MAX_KNEE_TURN_RAD, angle)
+        angle = for_floor if abs(for_floor) > _MAX_KNEE_TURN_RAD else for_arms
     return side if angle == 0.0 else add(scale(side, math.cos(angle)), scale(across, math.sin(angle)))
 
 

@@ -79,16 +79,21 @@ def map_vector(maps, map_index, v):
 
 
 @device_function
-def unmap_direction(maps, map_index, v):
-    """Return a world direction as a unit vector of a map."""
+def unmap_axis(maps, map_index, v):
+    """Return an axis of turns in the world as a unit vector of a map.
+
+    A mirrored map turns the other way round about it.
+    """
     i = 12 * map_index
     direction = Vec(
         maps[i] * v.x + maps[i + 4] * v.y + maps[i + 8] * v.z,
         maps[i + 1] * v.x + maps[i + 5] * v.y + maps[i + 9] * v.z,
         maps[i + 2] * v.x + maps[i + 6] * v.y + maps[i + 10] * v.z,
     )
+    rows = Vec(maps[i], maps[i + 1], maps[i + 2]), Vec(maps[i + 4], maps[i + 5], maps[i + 6])
+    is_mirrored = dot(cross(rows[0], rows[1]), Vec(maps[i + 8], maps[i + 9], maps[i + 10])) < 0.0
     length = norm(direction)
-    return scale(direction, 1.0 / length) if length > 0.0 else direction
+    return scale(direction, (-1.0 if is_mirrored else 1.0) / length) if length > 0.0 else direction
 
 
 @device_function
@@ -111,7 +116,7 @@ def turn_group(maps, parents, frames, q_columns, first, count, axis, angle, q, t
     for i in range(first, first + count):
         local = axis if i == 0 else rotate(conjugate(read_quat_at(turned[i - 1], 0)), axis)
         if parents[i] >= 0:
-            local = unmap_direction(maps, parents[i], local)
+            local = unmap_axis(maps, parents[i], local)
         local = rotate(conjugate(read_quat_at(frames[i], 0)), local)
         own = from_axis_angle(local, angle / count)
         write_quat_at(q, q_columns[i], multiply(own, read_quat_at(q, q_columns[i])))

@@ -27,6 +27,7 @@ from poise.maths.vectors import UP, dot, normalise, project_horizontal
 _LEANS, _STROLL = 0.3, 0.3
 _STRIDE_S = 1.0  # [s] of two steps: the slope is that of a way so long, so that a body does not nod with its steps
 _LEAST_LEAN_RAD = 0.01  # [rad] a smaller lean is not seen
+_MOST_LEAN_RAD = _LEANS * np.tan(np.radians(35.0))  # [rad] steeper ground is climbed, or jumped from
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +91,14 @@ def _lean_into_slopes(motion: Motion, feet: Feet) -> Lean | None:
     """Lean a figure on two legs about the middle of its hips.
 
     It leans by a share of the slope along its way. A figure that stands does not lean; its way is v, its rise w:
-    lean = 0.3 w v / (v² + v0²).
+    lean = 0.3 w v / (v² + v0²), as on 35 degrees at most.
     """
     centre, shots = motion.places[:, :, HIP].mean(axis=1), shots_of(motion)
     path = np.column_stack([centre[:, :2], base_heights(motion, feet.rise)])
     moves, lone = velocities(motion.times, path, shots, _STRIDE_S), lone_frames(motion)
     way = moves[:, :2]
     leans = (_LEANS * moves[:, 2] / ((way * way).sum(axis=1) + _STROLL**2))[:, None] * way
+    leans *= np.minimum(1.0, _MOST_LEAN_RAD / np.maximum(np.linalg.norm(leans, axis=1), _MOST_LEAN_RAD))[:, None]
     leans = average_hann(leans[find_following(lone)], motion.frames(SMOOTH_S))
     leans[lone] = 0.0
     if np.abs(leans).max() < _LEAST_LEAN_RAD:

@@ -42,7 +42,9 @@ _LIMB_REACH = 1.25  # limb lengths: the rest of the body comes along
 _TRUNK_REACH = 0.35  # heights of the part above the lowest joint
 _TRUNK_RISE = 0.05  # of the same: what stands hardly rises
 _RESTARTS = 8  # of the engine, for corners beyond reach
-_MOVED = 1e-6  # numbers of q that change less are left out
+_MOVED = 1e-6  # radians, or sizes of the figure: numbers of q that change less are left out
+_MIN_SIDE = 1e-6  # of the longest side of a grid
+_TRANSLATION, _QUATERNION = 3, 4  # numbers of a group
 _STEPS = 127  # of a displacement in 8 bits, on each side of 0: finer than what lies between corners
 
 
@@ -65,10 +67,12 @@ def export_natural_poses(document: Document, store: ArrayStore) -> dict[str, Any
     """Pack the natural poses of a whole body. None where Poise has none for it."""
     document = restore_body(document)
     axes = find_gaze_axes(document.start)
+    root = _export_root(document.solver_start, document.rig.roles.joints["hips"], axes)
+    if root is None:
+        return None
     grids = {part: _export_grid(document, part, grid, store) for part, grid in find_grids(document, axes).items()}
     packed = {part: grid for part, grid in grids.items() if grid is not None}
-    root = _export_root(document.solver_start, document.rig.roles.joints["hips"], axes)
-    return None if not packed or root is None else {"root": root, "grids": packed}
+    return {"root": root, "grids": packed} if packed else None
 
 
 def find_grids(document: Document, axes: Floats) -> dict[str, _Grid]:
@@ -102,7 +106,7 @@ def _place_grid(places: Floats, lowest: float) -> _Grid | None:
         reach, rise = _TRUNK_REACH * float(own[2] - lowest), _TRUNK_RISE * float(own[2] - lowest)
     low = np.minimum([*(centre[:2] - reach), lowest], own)
     high = np.maximum(centre + np.array([reach, reach, rise]), own)
-    if (high <= low).any():
+    if (high - low).min() <= _MIN_SIDE * (high - low).max():
         return None
     return _Grid(*(_place_corners(*ends) for ends in zip(low, own, high, strict=True)))
 
@@ -131,7 +135,12 @@ def _export_grid(document: Document, part: str, grid: _Grid, store: ArrayStore) 
         return None
     groups = list_groups(start.skeleton)
     displacements = align_quaternions(result.q, start.q, groups) - start.q
-    groups = [group for group in groups if (np.abs(displacements[:, _get_columns(group)]) > _MOVED).any()]
+    size = float(np.ptp(start.world.positions, axis=0).max())
+    groups = [
+        group
+        for group in groups
+        if np.abs(displacements[:, _get_columns(group)]).max() > _MOVED * (size if group[1] == _TRANSLATION else 1.0)
+    ]
     if not groups:
         return None
     values = displacements[:, np.concatenate([_get_columns(group) for group in groups])].T
@@ -182,7 +191,7 @@ def align_quaternions(q: Floats, start_q: Floats, groups: Sequence[tuple[int, in
     """Return q (n, nq) with quaternions on the side of the start's."""
     aligned = q.copy()
     for group in groups:
-        if group[1] == 4:  # noqa: PLR2004
+        if group[1] == _QUATERNION:
             columns = _get_columns(group)
             aligned[:, columns] *= np.where(q[:, columns] @ start_q[columns] < 0.0, -1.0, 1.0)[:, None]
     return aligned
@@ -197,7 +206,7 @@ def _export_root(start: Pose, hips: str, axes: Floats) -> dict[str, Any] | None:
 
     Also packs the way back. None without a root.
     """
-    row = find_free_root(start.skeleton)
+    row = find_free_root(start.skeleton, start.skeleton.index(hips))
     if row is None:
         return None
     column = int(start.skeleton.q_start[row])

@@ -87,11 +87,13 @@ export class Body {
     this.mode = Object.keys(packed.modes)[0];
     /** @type {Map<string, Mode>} made at their first use */
     this.made = new Map();
-    this.preference = "natural";
+    this.chosen = "natural"; // which pose answers prefer, where there is one
     this.q = Float64Array.from(this.#now.tree.start);
     this.rest = this.q;
     this.facing = this.#compareWithStart();
     this.before = this.q; // when the pull began
+    /** A frame of the clip that was started from. @type {Float64Array|null} */
+    this.adopted = null;
     /** @type {Pulled|null} */
     this.pulled = null;
     /** @type {Map<string, Pin>} */
@@ -113,6 +115,11 @@ export class Body {
       { value: "none", text: "No pose" },
     ];
     return this.#now.natural ? [natural, ...others] : others;
+  }
+
+  /** The one that they do. */
+  get preference() {
+    return this.chosen === "natural" && !this.#now.natural ? "start" : this.chosen;
   }
 
   get methods() {
@@ -139,6 +146,7 @@ export class Body {
 
   /** The start pose, with its pins; nothing is pulled. */
   reset() {
+    this.adopted = null;
     this.#startFrom(this.#now.tree.start);
     this.pulled = null;
     this.pins = new Map(this.packed.pins.map((joint) => [joint, { enabled: true, ...this.readPlace(joint) }]));
@@ -149,6 +157,7 @@ export class Body {
   adoptFrame(i) {
     const q = this.readFrame(i);
     if (!q) return;
+    this.adopted = q;
     this.#startFrom(q);
     this.pulled = null;
     for (const [joint, pin] of this.pins) this.pins.set(joint, { ...pin, ...this.readPlace(joint) });
@@ -192,14 +201,14 @@ export class Body {
   /** @param {string} mode limits or none */
   setMode(mode) {
     this.mode = mode;
-    this.#startFrom(this.#now.tree.start); // the last pose may be beyond limits
+    this.#startFrom(this.adopted ?? this.#now.tree.start); // the last pose may be beyond limits
     if (this.pulled) this.pulled = { ...this.pulled, ...this.#placePart(this.pulled.joint, this.pulled.offset) };
     this.solve();
   }
 
   /** @param {string} preference which pose answers prefer */
   setPreference(preference) {
-    this.preference = preference;
+    this.chosen = preference;
     this.solve();
   }
 
@@ -235,6 +244,7 @@ export class Body {
   #begin(joint, offset, rotation) {
     this.#release();
     this.before = this.q;
+    if (![...this.pins.values()].some(({ enabled }) => enabled)) this.facing = this.#compareWithStart();
     const pin = this.pins.get(joint);
     const isPin = pin?.enabled === true;
     if (isPin) pin.enabled = false;
@@ -291,7 +301,7 @@ export class Body {
     this.#choose(goals, preferred);
     const { q, iterations, isMet, curve } = this.#meet(targets, preferred);
     this.q = q;
-    this.#look(preferred ?? this.rest);
+    this.#look();
     const milliseconds = performance.now() - began;
     const left = pulled ? measureDistance(this.computePoint(pulled.joint, pulled.offset), pulled.position) : null;
     /** @type {Answer["status"]} */
@@ -309,7 +319,8 @@ export class Body {
     const answer = solver.solve(targets, preferred ?? this.q, true);
     if (answer.isMet || !preferred) return answer;
     const other = solver.solve(targets, this.q, true);
-    return other.error <= answer.error ? other : answer;
+    const better = other.error <= answer.error ? other : answer;
+    return { ...better, iterations: answer.iterations + other.iterations };
   }
 
   /** The pose that answers prefer, if any. */
@@ -323,8 +334,8 @@ export class Body {
     return natural.find(before, this.facing, pulled.joint, pulled.from, target) ?? before;
   }
 
-  /** The head looks at an arm or leg that is pulled. @param {Float64Array} rest pose of head and neck before */
-  #look(rest) {
+  /** The head looks at an arm or leg that is pulled. Neck and head begin at the rest pose, so that no roll adds up. */
+  #look() {
     const { gaze } = this.#now;
     const { pulled } = this;
     if (!gaze || !pulled || !this.packed.limbs.includes(pulled.joint)) return;
@@ -332,7 +343,7 @@ export class Body {
     const head = readMap(maps, this.#now.tree.findRow(gaze.packed.head));
     const axes = turnAxes(this.packed.axes, this.facing);
     const point = clampGaze(axes, gaze.packed.range, head, pulled.position);
-    this.q = Float64Array.from(gaze.solve(this.q, rest, maps, point));
+    this.q = Float64Array.from(gaze.solve(this.q, this.rest, maps, point));
   }
 
   /**

@@ -2,7 +2,7 @@
 
 /** @import { Vector } from "poise/protocol/messages.ts" */
 
-import { dot } from "poise/engine/maps.js";
+import { computeQuaternion, dot } from "poise/engine/maps.js";
 
 const MIN_LEVEL = 0.1; // of the axis to the left: a figure on its side faces as it did at the start
 
@@ -23,9 +23,7 @@ const MIN_LEVEL = 0.1; // of the axis to the left: a figure on its side faces as
  */
 export function findFacing(axes, start, rest) {
   const [ahead, left] = axes;
-  const inHips = [0, 1, 2].map((k) => start[k] * left[0] + start[4 + k] * left[1] + start[8 + k] * left[2]);
-  const length2 = dot(inHips, inHips) || 1;
-  const now = [0, 4, 8].map((row) => dot(rest.subarray(row, row + 3), inHips) / length2);
+  const now = rotate(computeQuaternion(rest), rotate(conjugate(computeQuaternion(start)), left));
   const [cos, sin] = [dot(left, now), -dot(ahead, now)];
   const level = Math.hypot(cos, sin);
   const isOnSide = level < MIN_LEVEL;
@@ -40,4 +38,15 @@ export function findFacing(axes, start, rest) {
 /** The axes of a figure that faces elsewhere. @param {number[][]} axes @param {Facing} facing @returns {Vector[]} */
 export function turnAxes([ahead, left, up], { cos, sin }) {
   return [ahead.map((x, k) => cos * x + sin * left[k]), left.map((x, k) => cos * x - sin * ahead[k]), up];
+}
+
+/** @param {number[]} quaternion w x y z */
+function conjugate([w, x, y, z]) {
+  return [w, -x, -y, -z];
+}
+
+/** @param {number[]} quaternion w x y z @param {Vector} vector @returns {Vector} */
+function rotate([w, x, y, z], [vx, vy, vz]) {
+  const [tx, ty, tz] = [2 * (y * vz - z * vy), 2 * (z * vx - x * vz), 2 * (x * vy - y * vx)];
+  return [vx + w * tx + y * tz - z * ty, vy + w * ty + z * tx - x * tz, vz + w * tz + x * ty - y * tx];
 }
