@@ -80,7 +80,7 @@ def map_vector(maps, map_index, v):
 
 @device_function
 def unmap_axis(maps, map_index, v):
-    """Return an axis of turns in the world as a unit vector of a map.
+    """Return a world axis of turns in the frame of a map.
 
     A mirrored map turns the other way round about it.
     """
