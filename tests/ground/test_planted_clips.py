@@ -68,10 +68,7 @@ def test_soles_at_rest_say_how_high_its_floor_is(data, name, height):
 
 @pytest.mark.parametrize(
     ("file", "name", "kind"),
-    [
-        ("glb/knight_kaykit.glb", "2H_Ranged_Shooting", "stairs"),
-        ("glb/knight_kaykit.glb", "2H_Ranged_Shooting", "slope"),
-    ],
+    [("glb/knight_kaykit.glb", "2H_Ranged_Shooting", "stairs"), ("glb/knight_kaykit.glb", "Throw", "slope")],
 )
 def test_feet_at_different_heights_are_left_though_something_is_in_the_ground(data, file, name, kind):
     rig = load(data / file)

@@ -18,7 +18,7 @@ from poise.calls.argument_checks import check_bool, check_choice
 from poise.calls.progress import Advance, ignore_progress, report_progress
 from poise.errors import FileError, InputError, UnsupportedError
 from poise.ground.bearing.limbs import with_arms
-from poise.ground.bearing.parts import Bearing, arms_of, leaning
+from poise.ground.bearing.parts import Bearing, leaning
 from poise.ground.checks import check_reach, check_soles, check_terrain, check_under
 from poise.ground.contact.contact_files import load_contacts
 from poise.ground.contact.contacts import Contacts
@@ -225,10 +225,9 @@ def plant_feet(
     Notes
     -----
     Standing, heel and ball keep their places; the foot turns about the point that stands. The pelvis follows the ground
-    and sinks where a leg would be too short, after its heel was lifted. The body leans uphill by 0.3 of the slope that
-    it goes along (Leroux et al., 2002). Knees keep the side that they were animated on. Hands, elbows and knees that
-    bear stay where they are put down, too, and a body that lies leans with the ground. In the air feet go smoothly from
-    stance to stance, over what is in their way. See docs/feet.md.
+    and sinks where a leg would be too short, after its heel was lifted. Knees keep the side that they were animated on.
+    Hands, elbows and knees that bear stay where they are put down, too, and a body that lies leans with the ground.
+    In the air feet go smoothly from stance to stance, over what is in their way. See docs/feet.md.
 
     Of a robot, whose legs turn on hinges, the whole body is solved over all frames, within limits and speeds. Notes
     name stances that are not held. Its knees bend either way, up to the limits of its file. Its hands and knees are not
@@ -550,7 +549,7 @@ def plant_analysed(
     contacts = in_clip(standing.analysis)
     lean, upright = standing.down.lean, clip.poses
     if lean:
-        figure = leaning(motion.figure, arms_of(motion.figure.skeleton))
+        figure = leaning(motion.figure, analysis.bearing.arms) if analysis.bearing else motion.figure
         upright = leaning_poses(upright, figure, repeats.take_middle(lean), offsets)
     turned, still_frames = repeats.take_middle(standing.turned), standing.still[repeats.middle]
     kept = np.broadcast_to(still_frames[:, None], contacts.heel.shape).copy()

@@ -37,8 +37,8 @@ from poise.retargeting.robot_report import (
 )
 from poise.retargeting.transfer import is_limb
 
-# Bounds of `ok`. Arms follow the source exactly unless hands are brought together or bear on the ground, or the body
-# leans into a slope; legs unless their feet are planted.
+# Bounds of `ok`. Arms follow the source exactly unless hands are brought together or bear on the ground; legs unless
+# their feet are planted.
 MAX_ARM_ERROR_DEG, MAX_MOVED_ARM_ERROR_DEG = 0.1, 15.0
 MAX_LEG_ERROR_DEG, MAX_PLANTED_LEG_ERROR_DEG = 0.1, 20.0
 MAX_SKATE_CM_S, MAX_DEPTH_MM, MAX_FLOATING_MM = 0.1, 1.0, 1.0
@@ -340,14 +340,14 @@ def _is_ground_level(measured: Measured, target: Transforms) -> bool:
 def find_bound(role: str, measured: Measured, *, is_level: bool) -> float:
     """Find the bound of a segment's error of direction [degrees].
 
-    It is larger where hands were moved or bodies lean, of legs whose feet were planted, and of robots.
+    It is larger where hands were moved, of legs whose feet were planted, and of robots.
     """
     if role.endswith("Leg") and not is_level:
         return MAX_CLIMBING_LEG_ERROR_DEG
     if measured.robot is not None:
         return MAX_ROBOT_ERROR_DEG
     if role.endswith("Arm"):
-        return MAX_MOVED_ARM_ERROR_DEG if measured.moved_arms.any() or not is_level else MAX_ARM_ERROR_DEG
+        return MAX_MOVED_ARM_ERROR_DEG if measured.moved_arms.any() else MAX_ARM_ERROR_DEG
     return MAX_LEG_ERROR_DEG if measured.planted is None else MAX_PLANTED_LEG_ERROR_DEG
 
 

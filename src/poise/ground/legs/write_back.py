@@ -39,10 +39,10 @@ def moved_poses(poses: Pose, figure: Figure, offsets: Floats) -> Pose:
 
 
 def leaning_poses(poses: Pose, figure: Figure, lean: Lean, offsets: Floats) -> Pose:
-    """Return the poses of a leaning character with root motion. It was moved by offsets (F, 3) [m], z up."""
+    """Return the poses of a tilted character with root motion. It was moved by offsets (F, 3) [m], z up."""
     places = rotations.rotate(figure.turn, poses.world_of(figure.trunk).positions / figure.metre) + offsets
     draft = PoseDraft(poses)
-    draft.move(figure.skeleton.index(figure.mover), _in_file(figure, lean.of(places) - places))
+    draft.move(figure.skeleton.index(figure.trunk), _in_file(figure, lean.of(places) - places))
     _turn_joint(poses, figure, figure.trunk, rotations.IDENTITY, lean.turn, draft.q)
     return draft.finish()
 
