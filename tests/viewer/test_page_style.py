@@ -33,12 +33,13 @@ VERBS = set(
     abort act activate add adopt advance apply ask attach back begin build call can carry change check choose clamp
     clear click close collect compare complain compute convert copy count cross describe displace dispose dot double
     drag draw drop enable end fill filter find finish fit flip flush fold follow forget format frame get give go
-    grab has hide hold hover introduce invalidate invert is keep land lay leave let list listen load locate look
-    lose make mark measure meet move multiply need normalize nudge on open orbit pack paint pan parse pause pick pin
-    place play point prepare press project pull put raise rank read rebuild receive redraw refresh refuse regain
-    release remove rename repaint reserve reset resize restart retitle return reveal round run sample save say see
-    seek select send set settle shine shorten show shut snapshot solve speak spin stand start step stop straighten
-    submit sum take tell tick to toggle track transform turn unpack update use view wait walk watch widen write zoom
+    grab has hide hold hover interpolate introduce invalidate invert is keep land lay leave let list listen load
+    locate look lose make mark measure meet move multiply need normalize nudge on open orbit pack paint pan parse
+    pause pick pin place play point prepare press project pull put raise rank read rebuild receive redraw refresh
+    refuse regain release remove rename repaint reserve reset resize restart retitle return reveal rotate round run
+    sample save say see seek select send set settle shine shorten show shut snapshot solve speak spin stand start
+    step stop straighten submit sum take tell tick to toggle track transform turn unpack update use view wait walk
+    watch widen write zoom
     """.split()  # noqa: SIM905  (one word a line would be 130 lines)
 )
 PREPOSITIONS = {"of", "in", "by", "with"}  # at the end of a name of what is looked up

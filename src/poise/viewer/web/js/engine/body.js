@@ -252,7 +252,7 @@ export class Body {
     return { joint, offset, ...this.#placePart(joint, offset), position: offset, rotation: turned, isPin };
   }
 
-  /** Where a part is now, and the way from there to its pulled point. @param {string} joint @param {Vector} offset */
+  /** Where a part is, and the way to its pulled point. @param {string} joint @param {Vector} offset */
   #placePart(joint, offset) {
     const from = this.readPlace(joint).position;
     return { from, lever: this.computePoint(joint, offset).map((x, k) => x - from[k]) };

@@ -23,7 +23,7 @@ const MIN_LEVEL = 0.1; // of the axis to the left: a figure on its side faces as
  */
 export function findFacing(axes, start, rest) {
   const [ahead, left] = axes;
-  const now = rotate(computeQuaternion(rest), rotate(conjugate(computeQuaternion(start)), left));
+  const now = rotate(computeQuaternion(rest), rotate(invert(computeQuaternion(start)), left));
   const [cos, sin] = [dot(left, now), -dot(ahead, now)];
   const level = Math.hypot(cos, sin);
   const isOnSide = level < MIN_LEVEL;
@@ -41,7 +41,7 @@ export function turnAxes([ahead, left, up], { cos, sin }) {
 }
 
 /** @param {number[]} quaternion w x y z */
-function conjugate([w, x, y, z]) {
+function invert([w, x, y, z]) {
   return [w, -x, -y, -z];
 }
 

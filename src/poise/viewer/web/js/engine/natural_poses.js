@@ -29,7 +29,7 @@ export class NaturalPoses {
   }
 
   /**
-   * The natural pose for a part that goes from one place to another. Null for parts without one.
+   * The natural pose of a part on its way between two places. Null for parts without one.
    * @param {ArrayLike<number>} before q, with the part at the first place
    * @param {Facing} facing
    * @param {string} part
@@ -55,13 +55,13 @@ export class NaturalPoses {
     return q;
   }
 
-  /** A place along the axes, as if the figure stood in its start pose. @param {Facing} facing @param {ArrayLike<number>} place */
+  /** A place along the axes, for a figure in its start pose. @param {Facing} facing @param {ArrayLike<number>} place */
   #locate({ start, rest, cos, sin }, place) {
     const [ahead, left, up] = this.axes.map((axis, k) => dot(axis, place) - rest[k]);
     return [start[0] + cos * ahead + sin * left, start[1] - sin * ahead + cos * left, start[2] + up];
   }
 
-  /** A translation of the root, for the way that the rest pose faces. @param {number[]} move @param {Facing} facing */
+  /** A translation of the root, turned as the rest pose faces. @param {number[]} move @param {Facing} facing */
   #turnRoot(move, { cos, sin }) {
     const { to_axes, from_axes } = this.packed.root;
     const [ahead, left, up] = multiply(to_axes, move);
@@ -102,14 +102,14 @@ class Grid {
   interpolate(place) {
     const { corners, count, packed, values } = this;
     const found = Float64Array.from(this.start);
-    for (const [corner, weight] of this.#weigh(place))
+    for (const [corner, weight] of this.#findCorners(place))
       for (let i = 0; i < count; i++) found[i] += weight * packed.steps[i] * values[corners * i + corner];
     for (const group of this.groups) if (group.count === QUATERNION) normalize(found, group.at);
     return found;
   }
 
   /** Corners about a place, and their weights. @param {number[]} place @returns {[number, number][]} */
-  #weigh(place) {
+  #findCorners(place) {
     const { lines } = this.packed;
     const cells = lines.map((line, axis) => findCell(line, place[axis]));
     return Array.from({ length: 8 }, (_, bits) => {
@@ -122,7 +122,7 @@ class Grid {
 }
 
 /**
- * The cell of a place on a line: its first corner, and the share of the way to the next one.
+ * The cell of a place on a line. Its first corner, and the share of the way to the next one.
  * @param {number[]} line @param {number} place
  */
 function findCell(line, place) {
@@ -155,7 +155,7 @@ function measureTurn([aw, ax, ay, az], [bw, bx, by, bz]) {
   ];
 }
 
-/** Turn the quaternion at an index by a turn in its own frame. @param {Float64Array} q @param {number} at @param {number[]} turn */
+/** Turn a quaternion in its own frame. @param {Float64Array} q @param {number} at @param {number[]} turn */
 function turn(q, at, [x, y, z]) {
   const w = Math.sqrt(Math.max(0, 1 - (x * x + y * y + z * z)));
   const [rw, rx, ry, rz] = q.subarray(at, at + QUATERNION);
