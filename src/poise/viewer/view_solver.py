@@ -163,7 +163,9 @@ def _find_refusal(
 
 _SEQUENTIAL_NOTE = "chain after chain: this solver takes one at a time, and joints that chains share stay still"
 _MAX_PATH_ROWS = 2000  # iterations of a race
-_DRAG_RESTARTS = 2  # of 120 that a whole body has: after the best of all restarts they leave errors as small
+# Restarts of a whole body in a drag, of 120 that it has: a move begins near its answer. On 12 figures, with half of the
+# moves beyond reach, the mean error is as with all 120 at the first miss; 6 leave 1 % more, 3 up to 8 % more.
+_DRAG_RESTARTS = 8
 _POINT_MEASURES = {"position", "aim", "pole"}  # measures with a world position in their first three numbers
 
 
@@ -289,8 +291,8 @@ class ViewSolver:
 
         A refusal becomes the outcome's sentence instead of an exception.
 
-        continues_drag  whether these are the next targets of a drag, after a miss. A whole body has few restarts
-                        then: it starts from the best of all restarts of the last solve
+        continues_drag  whether these are the next targets of a drag. A whole body has few restarts then: it starts
+                        from the answer to the last targets, and has all restarts when the drag ends
         """
         try:
             return self._solve_chains(chains, start_q, continues_drag=continues_drag)
