@@ -21,6 +21,7 @@ from poise.kernels import layout
 from poise.kernels.device_functions import device_function
 from poise.kernels.entries import kernel
 from poise.kernels.posture_clearance import clear_bend_side, find_middle_circle
+from poise.kernels.posture_maps import map_direction, read_origin
 from poise.kernels.smoothing import smoothstep_between
 from poise.kernels.vec_quat import (
     Quat,
@@ -72,25 +73,6 @@ MAX_LEAN_RAD, LEAN_BACK_RATIO = math.radians(100.0), 0.4
 NO_CROUCH_COSINE, FULL_CROUCH_COSINE = -0.5, 0.7
 # Share of an arm's reach; a high target gets a crouch only if it is farther away than this extra reach.
 REACH_STRETCH_SHARE = 0.05
-
-
-@device_function
-def map_direction(maps, map_index, v):
-    """Return a direction of map number `map_index` as a world unit vector."""
-    i = 12 * map_index
-    direction = Vec(
-        maps[i] * v.x + maps[i + 1] * v.y + maps[i + 2] * v.z,
-        maps[i + 4] * v.x + maps[i + 5] * v.y + maps[i + 6] * v.z,
-        maps[i + 8] * v.x + maps[i + 9] * v.y + maps[i + 10] * v.z,
-    )
-    length = norm(direction)
-    return scale(direction, 1.0 / length) if length > 0.0 else direction
-
-
-@device_function
-def read_origin(maps, map_index):
-    """Return the position of map number `map_index`."""
-    return Vec(maps[12 * map_index + 3], maps[12 * map_index + 7], maps[12 * map_index + 11])
 
 
 @device_function

@@ -15,7 +15,8 @@ import math
 
 from poise.kernels.device_functions import device_function
 from poise.kernels.entries import kernel
-from poise.kernels.posture import map_direction, perpendicular_part, read_origin
+from poise.kernels.posture import perpendicular_part
+from poise.kernels.posture_maps import map_direction, map_vector, read_origin, scale_to_unit, unmap_turn
 from poise.kernels.smoothing import smoothstep_between
 from poise.kernels.vec_quat import (
     Quat,
@@ -68,35 +69,6 @@ def share_angle(angle, neck, spine, pelvis):
 
 
 @device_function
-def map_vector(maps, map_index, v):
-    """Return a vector of a map in the world, with its scale."""
-    i = 12 * map_index
-    return Vec(
-        maps[i] * v.x + maps[i + 1] * v.y + maps[i + 2] * v.z,
-        maps[i + 4] * v.x + maps[i + 5] * v.y + maps[i + 6] * v.z,
-        maps[i + 8] * v.x + maps[i + 9] * v.y + maps[i + 10] * v.z,
-    )
-
-
-@device_function
-def unmap_axis(maps, map_index, v):
-    """Return a world axis of turns in the frame of a map.
-
-    A mirrored map turns the other way round about it.
-    """
-    i = 12 * map_index
-    direction = Vec(
-        maps[i] * v.x + maps[i + 4] * v.y + maps[i + 8] * v.z,
-        maps[i + 1] * v.x + maps[i + 5] * v.y + maps[i + 9] * v.z,
-        maps[i + 2] * v.x + maps[i + 6] * v.y + maps[i + 10] * v.z,
-    )
-    rows = Vec(maps[i], maps[i + 1], maps[i + 2]), Vec(maps[i + 4], maps[i + 5], maps[i + 6])
-    is_mirrored = dot(cross(rows[0], rows[1]), Vec(maps[i + 8], maps[i + 9], maps[i + 10])) < 0.0
-    length = norm(direction)
-    return scale(direction, (-1.0 if is_mirrored else 1.0) / length) if length > 0.0 else direction
-
-
-@device_function
 def begin_turning(maps, map_indices, turned):
     """Fill `turned` for joints as the maps show them."""
     for i in range(turned.shape[0]):
@@ -116,7 +88,7 @@ def turn_group(maps, parents, frames, q_columns, first, count, axis, angle, q, t
     for i in range(first, first + count):
         local = axis if i == 0 else rotate(conjugate(read_quat_at(turned[i - 1], 0)), axis)
         if parents[i] >= 0:
-            local = unmap_axis(maps, parents[i], local)
+            local = scale_to_unit(unmap_turn(maps, parents[i], local))
         local = rotate(conjugate(read_quat_at(frames[i], 0)), local)
         own = from_axis_angle(local, angle / count)
         write_quat_at(q, q_columns[i], multiply(own, read_quat_at(q, q_columns[i])))

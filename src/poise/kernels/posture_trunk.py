@@ -29,7 +29,8 @@ import math
 
 from poise.kernels.device_functions import device_function
 from poise.kernels.entries import kernel
-from poise.kernels.posture import map_direction, perpendicular_part, read_origin
+from poise.kernels.posture import perpendicular_part
+from poise.kernels.posture_maps import map_direction, read_origin, unmap_turn
 from poise.kernels.smoothing import smoothstep_between
 from poise.kernels.vec_quat import (
     Quat,
@@ -208,16 +209,11 @@ def find_turn_from_rest(maps, map_index, rest_rotation, rotation):
 def turn_ball(rotation, maps, map_index, turn):
     """Return the rotation of a ball turned in the world. Its map has the number `map_index`."""
     vector = Vec(turn.x, turn.y, turn.z)
-    sine, i = norm(vector), 12 * map_index
-    local = Vec(
-        maps[i] * vector.x + maps[i + 4] * vector.y + maps[i + 8] * vector.z,
-        maps[i + 1] * vector.x + maps[i + 5] * vector.y + maps[i + 9] * vector.z,
-        maps[i + 2] * vector.x + maps[i + 6] * vector.y + maps[i + 10] * vector.z,
-    )
+    local = unmap_turn(maps, map_index, vector)
     length = norm(local)
     if not length > 0.0:
         return rotation
-    local = scale(local, sine / length)
+    local = scale(local, norm(vector) / length)
     return multiply(rotation, Quat(turn.w, local.x, local.y, local.z))
 
 
