@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import zlib
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -29,6 +30,16 @@ def is_drawn(name: str, parts: int) -> bool:
     """
     commit = run_git("rev-parse", "HEAD").decode().strip()
     return LONG or not commit or zlib.crc32(f"{commit} {name}".encode()) % parts == 0
+
+
+def draw(name: str, choices: Iterable[T], count: int) -> list[T]:
+    """Draw some of several choices: where they begin is decided as by `is_drawn`, the next ones follow."""
+    found = list(choices)
+    commit = run_git("rev-parse", "HEAD").decode().strip()
+    if LONG or not commit:
+        return found
+    first = zlib.crc32(f"{commit} {name}".encode())
+    return [found[i] for i in sorted({(first + k) % len(found) for k in range(count)})]
 
 
 @cache

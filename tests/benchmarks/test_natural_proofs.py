@@ -166,7 +166,7 @@ def test_the_command_judges_some_tasks_and_draws_them(tmp_path, capsys):
     assert "| hands on hips | 1 of 1 |" in told
     found = [json.loads(line) for line in values.read_text().splitlines()]
     assert {each["case"] for each in found} >= {"hands on hips", "both hands to the floor", "sit on the floor"}
-    assert natural_proofs.main([*chosen, "--sheet", str(sheet)]) == 0
+    assert natural_proofs.main([*chosen, "--proofs", "3", "--sheet", str(sheet)]) == 0
     assert sheet.read_bytes()[:4] == b"\x89PNG"
     for wrong in (["--proofs", "9"], ["--figures", "unicorn"]):
         with pytest.raises(SystemExit):

@@ -13,6 +13,7 @@ from poise.model.roles.bone_names import parse_joint_name
 from poise.model.roles.role_search import build_character_tree
 from tests.model.humanoid_figures import skeleton_of
 from tests.timeouts import assert_linear, no_hang
+from tests.workload import draw
 
 WORDS = ("thigh", "shin", "foot", "toe", "arm", "leg", "hand", "palm", "middle")
 
@@ -112,7 +113,7 @@ def test_an_unknown_joint_among_many_long_names_is_reported_at_once():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", draw("large figure", SHAPES, 2))
 def test_thirty_thousand_joints_are_loaded_shown_and_saved(shape, tmp_path):
     skeleton = figure(shape, 30_000)
     with no_hang():

@@ -17,6 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.timeouts import PROCESS
+from tests.workload import draw
 
 pytestmark = pytest.mark.long
 
@@ -191,7 +192,7 @@ def test_every_extra_has_a_use():
     assert set(USES) == {"", *PROJECT["optional-dependencies"]}
 
 
-@pytest.mark.parametrize("extra", USES)
+@pytest.mark.parametrize("extra", draw("extra", USES, 6))
 def test_alone(extra, tmp_path):
     try:
         packages = environment(tmp_path / "packages", extra)

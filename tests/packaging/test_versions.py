@@ -23,7 +23,7 @@ from poise.io import samples
 from tests.kernels.tree_cases import NO_EIGHT_LANES
 from tests.timeouts import PROCESS
 from tests.wheel import PIP, wheel
-from tests.workload import LONG, amount
+from tests.workload import LONG, amount, is_drawn
 
 pytestmark = pytest.mark.long
 
@@ -140,7 +140,7 @@ def test_kernels_solvers_formats_and_command_line(name, tmp_path, tmp_path_facto
         called = run(folder, "-m", "poise", *(samples.path(word) if word in samples.NAMES else word for word in call))
         assert called.returncode == code, called.stdout + called.stderr
         assert "Traceback" not in called.stderr
-    if LONG or not is_as_here(folder):
+    if LONG or (not is_as_here(folder) and is_drawn(f"kernels with the {name} versions", 3)):
         assert_kernels_pass(folder, tmp_path / "report.xml")
 
 

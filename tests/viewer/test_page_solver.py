@@ -15,9 +15,11 @@ from poise.io import samples
 from poise.kernels import native
 from poise.viewer.offline.methods import MAX_CURVE, METHODS
 from tests.timeouts import PROCESS
+from tests.workload import draw
 
 ROOT = Path(__file__).parents[2]
 COUNT = 30  # of each mode
+REAL_BODIES = ("glb/knight_kaykit.glb", "glb/mixamo_human_makehuman.glb", "bvh/walk_mass.bvh")
 
 library = native.load_library()
 pytestmark = [
@@ -97,7 +99,7 @@ def test_methods_race_in_a_page_along_the_poses_of_python():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["glb/knight_kaykit.glb", "glb/mixamo_human_makehuman.glb", "bvh/walk_mass.bvh"])
+@pytest.mark.parametrize("name", draw("bodies of pages", REAL_BODIES, 1))
 def test_bodies_of_real_files_have_the_same_bits(data, name):
     reached, count = compare(data / name)
     assert 0 < reached < count
