@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 import poise
 from poise.io import samples
+from poise.model import rig_roles
+from poise.retargeting import retarget
 from tests.retarget.characters import (
     LIMBS,
     build_character,
@@ -129,3 +131,25 @@ def swap_side(name):
     if name.startswith("Left"):
         return "Right" + name[4:]
     return "Left" + name[5:] if name.startswith("Right") else name
+
+
+def test_a_target_is_searched_and_measured_once_for_all_clips(monkeypatch):
+    skeleton, target = build_character([1.0] * 12), build_rig(build_character([0.8] * 12))
+    seen = []  # joints of what was searched or measured
+
+    def watch(module, name, skeleton_of):
+        call = getattr(module, name)
+
+        def watched(*args, **words):
+            seen.append(skeleton_of(args[0]))
+            return call(*args, **words)
+
+        monkeypatch.setattr(module, name, watched)
+
+    watch(retarget, "measure_body", lambda skeleton: skeleton)
+    watch(rig_roles, "search_tree", lambda tree: tree.skeleton)
+    clips = [build_clip(skeleton, seed) for seed in (1, 2)]
+    first, again, other = (poise.retarget(clip, target) for clip in (clips[0], *clips))
+    assert sum(each is target.skeleton for each in seen) == 2
+    np.testing.assert_array_equal(again.poses.q, first.poses.q)
+    assert not np.array_equal(other.poses.q, first.poses.q)

@@ -71,6 +71,7 @@ from poise.retargeting.root_path import (
 )
 from poise.retargeting.step_width import set_step_width
 from poise.retargeting.transfer import is_same_tree, plan_rotations
+from poise.runtime.result_cache import get_or_compute
 
 HandMode = Literal["touch", "directions"]
 FirstFrames = Literal["auto", "keep"]
@@ -389,15 +390,19 @@ def _declare_legs(rig: Rig, joints: Mapping[str, str]) -> Rig:
 
 
 def _measure_target(target: Rig, pairs: Match) -> Body:
-    """Measure the target.
+    """Measure the target, once for all clips.
 
     Its own clips show how elbows and knees bend; without a mesh that stands at rest also how feet stand.
     """
     joints, clips = pairs.list_joints(of_target=True), [clip for clip in target.clips if len(clip)]
-    flat_feet: dict[str, Floats] = {}
-    if clips and not shows_soles_at_rest(target):
-        flat_feet = select_flat_feet(analyse_ground(clips[0], target).measure_flat_feet(), joints)
-    return measure_body(target.skeleton, joints, clips, flat_feet=flat_feet)
+
+    def measure() -> Body:
+        flat_feet: dict[str, Floats] = {}
+        if clips and not shows_soles_at_rest(target):
+            flat_feet = select_flat_feet(analyse_ground(clips[0], target).measure_flat_feet(), joints)
+        return measure_body(target.skeleton, joints, clips, flat_feet=flat_feet)
+
+    return get_or_compute(target, "measured body", tuple(joints.items()), measure)
 
 
 def _split_first_frames(clip: Clip, rig: Rig) -> tuple[Clip | None, Clip, tuple[str, ...]]:
