@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from poise.formatting import format_number, format_time
+from poise.formatting import format_number, format_size, format_time
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,23 @@ from poise.formatting import format_number, format_time
 )
 def test_a_number_of_rounding_size_is_written_as_zero(value, digits, size, text):
     assert format_number(value, digits, size) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (0.0, 3, "0"),
+        (0.8371, 2, "0.84"),
+        (41.52, 3, "41.5"),
+        (-147.3, 3, "-147"),
+        (110.4, 2, "110"),
+        (999.6, 3, "1,000"),
+        (1628.4, 3, "1,628"),
+        (math.nan, 3, "nan"),
+    ],
+)
+def test_a_large_size_has_no_exponent(value, digits, text):
+    assert format_size(value, digits) == text
 
 
 @pytest.mark.parametrize(

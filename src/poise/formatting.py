@@ -32,6 +32,11 @@ def format_number(value: float, digits: int = 4, size: float = 1.0) -> str:
     return "0" if abs(value) <= _ZERO_TOLERANCE * size else f"{value:.{digits}g}"
 
 
+def format_size(value: float, digits: int = 3) -> str:
+    """Format a size with few digits, but without an exponent. Examples: `0.84`, `41.5`, `1,628`."""
+    return f"{value:.{digits}g}" if abs(value) < 10**digits - 0.5 else f"{value:,.0f}"
+
+
 def format_time(seconds: float) -> str:
     """Format a time with two digits and unit. Examples: `26 us`, `0.48 ms`, `12 ms`, `3.3 s`."""
     unit_name = next(unit for threshold, unit in _TIME_UNITS if not abs(seconds) < 0.995 * threshold)

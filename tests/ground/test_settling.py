@@ -12,6 +12,7 @@ from poise import Terrain
 from poise.ground.figure.figure import figure_of
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, TOES, motion_of
+from poise.ground.legs.write_back import moved_poses
 from poise.io import samples
 from poise.maths import rotations
 from tests.ground.feet import SOLES, footing_of, standing
@@ -183,17 +184,23 @@ class TestToes:
         assert measure_turns(turned)[..., TOES].max() < 1e-5
 
 
-def cut_walk(rig, *, rest):
-    """Return the first 20 frames of a rig's clip, which do not close, behind its rest pose or not."""
+def cut_walk(rig, *, rest, start=0):
+    """Return 20 frames of a rig's clip, which do not close, behind its rest pose or not."""
     walk = rig.clips[0]
-    q, translations = walk.poses.q[:20], walk.poses.translations
-    translations = None if translations is None else translations[:20]
+    q, translations = walk.poses.q[start : start + 20], walk.poses.translations
+    translations = None if translations is None else translations[start : start + 20]
     if rest:
         q = np.concatenate([rig.rest.q[None], q])
         if translations is not None:
             own = rig.skeleton.A[:, :3] if rig.rest.translations is None else rig.rest.translations
             translations = np.concatenate([own[None], translations])
     return poise.Clip.at_rate(poise.Pose(walk.skeleton, q, translations), 30.0)
+
+
+def sink_first(clip, rig, depth):
+    """Lower the first pose of a clip by `depth` [m]."""
+    down = np.where(np.arange(len(clip))[:, None] == 0, [0.0, 0.0, -depth], 0.0)
+    return poise.Clip(clip.times, moved_poses(clip.poses, figure_of(clip, rig=rig), down))
 
 
 class TestReferencePose:
@@ -218,6 +225,23 @@ class TestReferencePose:
         planted = [poise.lock_feet(cut_walk(rig, rest=rest), rig=rig) for rest in (True, False)]
         places = [motion_of(clip, clip.figure).places for clip in planted]
         np.testing.assert_allclose(places[0][1:], places[1], atol=0.003)
+
+    @pytest.mark.parametrize("start", [0, 4])
+    def test_its_place_does_not_matter(self, start):
+        """Frames of zeros put the hips at the origin, and legs of a reference pose below the floor."""
+        rig = load(samples.path("humanoid.bvh"))
+        clip = cut_walk(rig, rest=True, start=start)
+        planted = [poise.plant_feet(sink_first(clip, rig, depth), Terrain.slope(10.0), rig=rig) for depth in (0.0, 1.0)]
+        places = [motion_of(clip, clip.figure).places for clip in planted]
+        np.testing.assert_allclose(places[0][1:], places[1][1:], atol=0.005)
+
+    def test_behind_the_clip_it_counts_in_no_measure(self):
+        rig = load(samples.path("humanoid.bvh"))
+        clip = sink_first(cut_walk(rig, rest=True), rig, 1.0)
+        last = poise.Clip(clip.times, clip.poses[np.roll(np.arange(len(clip)), -1)])
+        planted = poise.plant_feet(last, Terrain.slope(10.0), rig=rig)
+        assert planted.kept[-1].all()
+        assert planted.report.ok
 
 
 def test_nan_is_refused_before_anything_is_solved():

@@ -16,7 +16,7 @@ from poise.cli.input_output_files import IncludeRoot
 from poise.cli.limit_json import build_limit_json
 from poise.cli.terminal import say
 from poise.errors import escape_unprintable, join_names
-from poise.formatting import format_count, format_number
+from poise.formatting import format_count, format_number, format_size
 from poise.io.json_units import build_units
 from poise.io.markers import Markers, load_markers
 from poise.io.registry import MARKER_FORMATS, load
@@ -484,7 +484,7 @@ def format_lines(rig: Rig, file: Path) -> list[str]:
         f"q has {skeleton.nq} numbers"
     )
     clip_lines = [
-        f"  {escape_unprintable(c.name) or '(unnamed)'}: {c.duration:.3g} s, {format_count(len(c), 'frame')}, "
+        f"  {escape_unprintable(c.name) or '(unnamed)'}: {format_size(c.duration)} s, {format_count(len(c), 'frame')}, "
         f"{c.fps:.4g} fps"
         for c in rig.clips
     ]

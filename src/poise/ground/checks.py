@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import InputError
+from poise.formatting import format_size
 from poise.ground.contact.contacts import Contacts, are_same_times
 from poise.ground.contact.plants import Plants
 from poise.ground.contact.soles import Soles
@@ -39,7 +40,7 @@ def check_under(plants: Plants, footing: Footing) -> None:
     raise InputError(
         f"none of the {len(plants.ball)} places where feet stand is on this terrain: in the clip's lengths they are at "
         f"{_box(plants.ball, figure)}, and {_extent(plants, footing)}; scale it (unit=, --terrain-unit: a metre of "
-        f"this figure is {figure.metre:.3g} in the clip), or move it or the clip"
+        f"this figure is {format_size(figure.metre)} in the clip), or move it or the clip"
     )
 
 
@@ -53,8 +54,9 @@ def check_reach(motion: Motion, contacts: Contacts, missing: Floats) -> None:
     if not far.any():
         return
     frame, leg = np.argwhere(far)[0]
+    short = format_size(float(missing[frame, leg]))
     raise InputError(
-        f"at {motion.times[frame]:.3f} s the {contacts.legs[leg]} foot would stand {missing[frame, leg]:.3g} m "
+        f"at {motion.times[frame]:.3f} s the {contacts.legs[leg]} foot would stand {short} m "
         f"beyond the end of its leg, which is {bones[frame, leg]:.2g} m long: this ground is too steep or too rough "
         "for the clip and its contacts"
     )
@@ -86,7 +88,7 @@ def _box(points: Floats, figure: Figure) -> str:
     own = (np.round(rotations.rotate(rotations.inverse(figure.turn), points), 6) + 0.0) * figure.metre  # + 0: no -0
     low, high = own.min(axis=0), own.max(axis=0)
     axes = [(0, "x"), (2, "z") if figure.up == "y" else (1, "y")]
-    return ", ".join(f"{name} {low[i]:.3g} to {high[i]:.3g}" for i, name in axes)
+    return ", ".join(f"{name} {format_size(low[i])} to {format_size(high[i])}" for i, name in axes)
 
 
 def for_legs(contacts: Contacts, motion: Motion) -> Contacts:

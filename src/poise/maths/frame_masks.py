@@ -49,11 +49,12 @@ def find_next_true(mask: Bools) -> Ints:
 
 
 def find_following(is_marked: Bools) -> Ints:
-    """Find the first unmarked frame from each frame on.
+    """Find the next unmarked frame of each frame, or the last one.
 
-    The mask is (F,); the last frame, marked or not, follows the last unmarked one.
+    The mask is (F,), with an unmarked frame.
     """
-    return np.minimum(find_next_true(~is_marked), len(is_marked) - 1)
+    following = find_next_true(~is_marked)
+    return np.where(following < len(is_marked), following, find_last_true(~is_marked))
 
 
 def take_frames(values: Rows, frames: Ints) -> Rows:

@@ -17,7 +17,7 @@ from poise.calls import late_binding
 from poise.calls.argument_checks import check_text, check_type
 from poise.calls.old_names import make_alias
 from poise.errors import InputError, UnsupportedError
-from poise.formatting import format_count
+from poise.formatting import format_count, format_size
 from poise.maths.arrays import Floats, check_finite, check_real, freeze_array
 from poise.model.channels import Channel, bracket_times, check_tracks
 from poise.model.pose import Pose, check_same_skeleton
@@ -114,7 +114,9 @@ class Clip(FrozenValue):
         return len(self.times)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {format_count(len(self), 'frame')}, {self.duration:.3g} s)"
+        return (
+            f"{type(self).__name__}({self.name!r}, {format_count(len(self), 'frame')}, {format_size(self.duration)} s)"
+        )
 
     _repr_html_ = late_binding.represent_as_html
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 
-from poise.formatting import format_count, format_number, format_time
+from poise.formatting import format_count, format_number, format_size, format_time
 from poise.maths.arrays import Floats, Ints
 from poise.model.clip import Clip
 from poise.model.limits import Range
@@ -33,7 +33,7 @@ def format_rig(rig: Rig) -> str:
         ("skins", f"{len(rig.skins):,}"),
         ("roles of the file", f"{len(rig.humanoid):,}"),
     ]
-    clips = [(clip.name, f"{len(clip):,}", f"{clip.duration:.3g}") for clip in rig.clips[:_MAX_VALUE_ROWS]]
+    clips = [(clip.name, f"{len(clip):,}", format_size(clip.duration)) for clip in rig.clips[:_MAX_VALUE_ROWS]]
     return format_card(
         f"Rig {rig.path.name}" if rig.path is not None else "Rig",
         pictures=[draw_pose(rig.pose, "the rig in the pose of its file")],

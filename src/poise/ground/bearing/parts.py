@@ -15,7 +15,7 @@ import numpy as np
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure, movers
 from poise.ground.figure.motion import ANKLE, HIP, KNEE, Motion, rest_motion
-from poise.ground.figure.speeds import Shots, shots_of, velocities
+from poise.ground.figure.speeds import Shots, lone_frames, shots_of, velocities
 from poise.ground.figure.steps import runs
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -148,10 +148,11 @@ def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing
         return None
     arms = arms_of(figure.skeleton)
     parts, places = part_places(clip, motion, arms)
-    low = places[..., 2] - floor <= [_NEAR[part.split()[-1]] for part in parts]
+    moving = ~lone_frames(motion)
+    low = (places[..., 2] - floor <= [_NEAR[part.split()[-1]] for part in parts]) & moving[:, None]
     shoulders = places_in(clip.poses, figure, tuple(arm.joints.upper for arm in arms))
     share, torso_level = (places[:, -1, 2] - floor) / _standing_height(motion), _torso_level(motion, shoulders)
-    down = (share < _DOWN) & (torso_level >= 1.0) & bool(arms)  # without shoulders, who squats looks the same
+    down = (share < _DOWN) & (torso_level >= 1.0) & moving & bool(arms)  # without shoulders, who squats looks the same
     if not (low.any() or down.any()):
         return None
     shots = shots_of(motion)

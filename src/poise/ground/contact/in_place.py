@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from poise.ground.contact.soles import WINDOW, find_soles
-from poise.ground.figure.motion import ANKLE, HIP, Motion
-from poise.ground.figure.speeds import shots_of, velocities
+from poise.ground.figure.motion import ANKLE, HIP, Motion, rows_of
+from poise.ground.figure.speeds import lone_frames, shots_of, velocities
 from poise.maths.arrays import Floats
 
 _LOW = 0.025  # [m] a point that is higher than this above the foot's lowest hardly counts
@@ -32,8 +32,11 @@ def in_place(motion: Motion) -> Floats | None:
     whole while each foot also goes forward at times.
 
     None for clips that stand, travel, dance or fall, and for clips under 0.35 s. Also for a walk that both travels and
-    slides, and for one that turns: along a curve there is no single velocity.
+    slides, and for one that turns: along a curve there is no single velocity. Reference poses take no part.
     """
+    lone = lone_frames(motion)
+    if lone.any():
+        motion = rows_of(motion, ~lone)
     if not _may_loop(motion):
         return None
     moves, weights = _low_feet(motion)
@@ -83,7 +86,7 @@ def _median(rows: Floats, weights: Floats) -> Floats:
 
 def _may_loop(motion: Motion) -> bool:
     """Return whether feet are fast and hips hardly travel. This quick test spares most clips the longer ones."""
-    span = motion.times[-1] - motion.times[0]
+    span = motion.times[-1] - motion.times[0] if len(motion) else 0.0
     steps = np.diff(motion.times)
     if span < _CYCLE or not motion.step > 0:
         return False

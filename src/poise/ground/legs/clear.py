@@ -11,10 +11,11 @@ import numpy as np
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import Motion
+from poise.ground.figure.speeds import lone_frames
 from poise.ground.legs.swing import Between, sole_points
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.frame_masks import compute_fade, take_frames
+from poise.maths.frame_masks import compute_fade, find_following, take_frames
 from poise.maths.smoothing import compute_upper_envelope, smoothstep
 from poise.maths.vectors import normalise, project_horizontal
 
@@ -41,7 +42,7 @@ def clear_ground(
     """Move ankles (F, L, 3) of swing feet over the ground.
 
     Heel, ball and tip must pass over it. The lift is smooth and begins early, but never while the foot stands. The toes
-    bend up by themselves for what their tips lack at most.
+    bend up by themselves for what their tips lack at most. A frame alone lifts none around it.
     """
     near = np.minimum(between.since, between.until)
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
@@ -61,7 +62,7 @@ def clear_ground(
         ankles += way
         needed = np.where(standing, 0.0, _lacking(points + way, allowed, footing))
     wanted = np.minimum(needed / np.maximum(free, _LEAST), np.maximum(needed, _HIGHEST))
-    lift = compute_upper_envelope(wanted, motion.frames(CLEAR_S)) * free
+    lift = compute_upper_envelope(wanted[find_following(lone_frames(motion))], motion.frames(CLEAR_S)) * free
     ankles[..., 2] += np.maximum(lift, needed)
     return ankles
 
@@ -73,9 +74,8 @@ def lift_whole(motion: Motion, ankles: Floats, turns: Floats, tilt: Floats, sole
     game to put it where it belongs; feet that were lifted out of the ground alone would fold up its legs.
     """
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
-    return compute_upper_envelope(
-        (footing.heights(points) - points[..., 2]).max(axis=(0, 2)).clip(0.0), motion.frames(WHOLE_S)
-    )
+    needed = (footing.heights(points) - points[..., 2]).max(axis=(0, 2)).clip(0.0)
+    return compute_upper_envelope(needed[find_following(lone_frames(motion))], motion.frames(WHOLE_S))
 
 
 def _tips_at_ends(tips: Floats, between: Between, footing: Footing) -> Floats:

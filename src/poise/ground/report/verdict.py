@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poise.formatting import format_size
 from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.motion import Motion
 from poise.ground.figure.steps import runs
@@ -157,7 +158,8 @@ def _slid(
         for rows in runs(held[:, column], found.paths.times)
     ]
     most, rows, name = max(stretches, key=lambda stretch: stretch[0])
-    sentence = f"{subject} slide by {value:.2g} cm/s, more than {SKATE:g}: most the {name}, by {1000.0 * most:.2g} mm,"
+    speed, slide = format_size(value, 2), format_size(1000.0 * most, 2)
+    sentence = f"{subject} slide by {speed} cm/s, more than {SKATE:g}: most the {name}, by {slide} mm,"
     return _worse("skate", value, SKATE, found, rows, sentence)
 
 
@@ -195,45 +197,45 @@ def _list_frame_values(found: Evidence) -> list[FrameValues | None]:
 
 def _soles_deep(found: Evidence) -> FrameValues:
     deep = _flatten(-1000.0 * found.paths.heights)
-    return FrameValues("penetration", deep, found.bounds.deep, _soles(found, 3), "is {:.3g} mm in the ground")
+    return FrameValues("penetration", deep, found.bounds.deep, _soles(found, 3), "is {} mm in the ground")
 
 
 def _parts_deep(found: Evidence) -> FrameValues | None:
-    parts, words = found.parts, "is {:.3g} mm lower over the ground than it rests"
+    parts, words = found.parts, "is {} mm lower over the ground than it rests"
     return parts and FrameValues("penetration", 1000.0 * parts.depths, found.bounds.deep, parts.parts, words)
 
 
 def _soles_off(found: Evidence) -> FrameValues:
     off = 1000.0 * np.abs(found.paths.off - found.higher[..., None]) * _stack_contacts(found.contacts)
-    return FrameValues("reach", _flatten(off), OFF, _soles(found), "is {:.3g} mm off the ground that it stands on")
+    return FrameValues("reach", _flatten(off), OFF, _soles(found), "is {} mm off the ground that it stands on")
 
 
 def _knees_back(found: Evidence) -> FrameValues:
     before, after = (backward_bends(motion, found.shape.knees) for motion in found.motions)
     bounds = before.max(axis=0, initial=0.0) + BACK
-    return FrameValues("knee", after, bounds, _legs(found, "knee"), "is bent backwards by {:.2g} deg")
+    return FrameValues("knee", after, bounds, _legs(found, "knee"), "is bent backwards by {} deg")
 
 
 def _jumps(found: Evidence) -> FrameValues:
     jumps = found.jumps
-    words = "pops: its step changes by {:.3g} mm"
+    words = "pops: its step changes by {} mm"
     return FrameValues("d2", jumps.after, jumps.bound, jumps.joints, words, is_alone=True)
 
 
 def _knees_bend(found: Evidence) -> FrameValues:
     before, after = (knee_bends(motion) for motion in found.motions)
     bounds = before.max(axis=0, initial=0.0) + found.bounds.bend
-    return FrameValues("bend", after, bounds, _legs(found, "knee"), "is bent by {:.3g} deg")
+    return FrameValues("bend", after, bounds, _legs(found, "knee"), "is bent by {} deg")
 
 
 def _toes_bend(found: Evidence) -> FrameValues:
     before, after = (toe_bends(motion, found.shape.toes) for motion in found.motions)
     bounds = np.maximum(before.max(axis=0, initial=0.0) + BACK, TOES)
-    return FrameValues("toe", after, bounds, _legs(found, "toes"), "are bent by {:.3g} deg")
+    return FrameValues("toe", after, bounds, _legs(found, "toes"), "are bent by {} deg")
 
 
 def _pelvis(found: Evidence) -> FrameValues:
-    off, words = np.abs(found.pelvis)[:, None], "is {:.3g} mm off its height in the source"
+    off, words = np.abs(found.pelvis)[:, None], "is {} mm off its height in the source"
     return FrameValues("pelvis", off, found.bounds.pelvis, ("pelvis",), words)
 
 
@@ -300,7 +302,9 @@ def _describe_value(
 ) -> Worse:
     value = float(values.values[frame, column])
     bound = float(np.broadcast_to(values.bounds, values.values.shape)[frame, column])
-    sentence = f"the {values.names[column]} {values.words.format(value)}, more than {bound:.3g}{more}"
+    sentence = (
+        f"the {values.names[column]} {values.words.format(format_size(value))}, more than {format_size(bound)}{more}"
+    )
     return _worse(values.measure, value, bound, found, rows, sentence)
 
 

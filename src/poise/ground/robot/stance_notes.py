@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.formatting import format_count
+from poise.formatting import format_count, format_size
 from poise.ground.contact.contacts import Contacts, find_runs
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, Motion
@@ -39,18 +39,14 @@ def describe_stances(
         path = [motion.figure.skeleton.names[row] for row in feet.tree.skeleton.list_path(int(feet.rows[leg]))]
         of_leg, faults = {name: is_at for name, is_at in at_limits.items() if name in path}, []
         if speed > _HELD_SPEED:
-            faults.append(f"slides by up to {_format_size(100.0 * speed)} cm/s")
+            faults.append(f"slides by up to {format_size(100.0 * speed, 2)} cm/s")
         if off > _HELD_HEIGHT:
-            faults.append(f"is up to {_format_size(1000.0 * off)} mm off the ground")
+            faults.append(f"is up to {format_size(1000.0 * off, 2)} mm off the ground")
         if faults:
             when = f"from {motion.times[run.start]:.2f} to {motion.times[run.stop - 1]:.2f} s"
             notes.append(f"the {contacts.legs[leg]} foot {' and '.join(faults)} {when}{_name_limits(of_leg, run)}")
     notes += _describe_swings(motion, contacts, feet, footing, scale)
     return (*notes, *_describe_edges(motion, contacts, tilts))
-
-
-def _format_size(size: float) -> str:
-    return f"{size:.2g}" if size < 10.0 else f"{size:.0f}"  # noqa: PLR2004
 
 
 def _place_corners(motion: Motion, feet: RobotFeet, leg: int, run: slice) -> Floats:
@@ -69,7 +65,7 @@ def _describe_swings(motion: Motion, contacts: Contacts, feet: RobotFeet, footin
         if depths.max() > _MAX_SWING_DEPTH:
             when = motion.times[depths.argmax()]
             notes.append(
-                f"the {name} foot swings through the ground: {_format_size(1000.0 * depths.max())} mm at {when:.2f} s"
+                f"the {name} foot swings through the ground: {format_size(1000.0 * depths.max(), 2)} mm at {when:.2f} s"
             )
     return notes
 
