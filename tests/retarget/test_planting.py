@@ -207,3 +207,26 @@ def test_soles_of_a_rest_pose_in_stride_are_those_of_a_clip(data, source):
     heels = done.planted.soles.heel
     assert np.abs(heels[0, 1:] - heels[1, 1:]).max() < 0.03  # 0.1 in the rest pose
     assert done.report.ok, done.report.worse
+
+
+def turn_file(path, folder):
+    """Write a BVH file with z up: a joint above the hips turns it, in the clip alone."""
+    tree, motion = path.read_text().split("MOTION")
+    tree = (
+        tree.replace("HIERARCHY\nROOT", "HIERARCHY\nROOT Armature\n{\nOFFSET 0 0 0\nCHANNELS 3 X Y Z\nJOINT", 1) + "}\n"
+    )
+    tree = tree.replace("CHANNELS 3 X Y Z", "CHANNELS 3 Xrotation Yrotation Zrotation", 1)
+    head, rows = motion.split("Frame Time:")
+    time, *frames = rows.strip().splitlines()
+    turned = folder / "turned.bvh"
+    frames = "\n".join(f"90 0 0 {frame}" for frame in frames)
+    turned.write_text(f"{tree}MOTION{head}Frame Time: {time}\n{frames}\n")
+    return turned
+
+
+def test_a_joint_above_the_hips_that_turns_the_clip_turns_its_axes(tmp_path):
+    path = samples.path("humanoid.bvh")
+    target = poise.load(samples.path("humanoid.glb"))
+    done = [poise.retarget(poise.load(file), target) for file in (path, turn_file(path, tmp_path))]
+    places = [result.poses.world.positions for result in done]
+    np.testing.assert_allclose(places[1], places[0], atol=1e-3)

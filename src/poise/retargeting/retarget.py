@@ -29,7 +29,7 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import find_free_root
-from poise.retargeting.body import FINGERS, Body, measure_body, split_role
+from poise.retargeting.body import FINGERS, Body, measure_body, split_role, stand_with_carrier
 from poise.retargeting.body_contact import compute_hand_moves
 from poise.retargeting.configurations import compute_configurations, plan_frame
 from poise.retargeting.detached_feet import place_detached_feet
@@ -309,7 +309,7 @@ def _retarget_clip(
     )
     ground, sources = analyse_ground(clip, rig), pairs.list_joints(of_target=False)
     flat_feet = {} if shows_soles_at_rest(rig) else select_flat_feet(ground.measure_flat_feet(), sources)
-    body = measure_body(rig.skeleton, sources, [rest], front=front, flat_feet=flat_feet)
+    body = stand_with_carrier(measure_body(rig.skeleton, sources, [rest], front=front, flat_feet=flat_feet), clip)
     is_same = is_same_tree(clip.skeleton, target.skeleton) and pairs.list_joints(of_target=True) == sources
     standing = measure_standing(clip, ground, body)
     if is_robot:
