@@ -13,6 +13,7 @@ from poise.maths.vectors import normalise
 FIGURE = poise.load(samples.path("humanoid.glb"))
 LEFT, UP, FORWARD = np.eye(3)
 SIDES = {"Left": 1.0, "Right": -1.0}
+ARM = 0.5  # of the figure, in its own unit: from shoulder to wrist, roughly
 
 
 @pytest.mark.parametrize("behind", [-0.1, -0.01, 0.01, 0.1])
@@ -27,6 +28,51 @@ def test_a_shoulder_turns_to_the_other_side_by_the_front(side, behind):
     )  # fmt: skip
     assert np.degrees(side * twists[0]) > 20.0  # about the vertical, to the side of the target
     assert np.degrees(side * pelvis_twists[0]) > 20.0
+
+
+@pytest.fixture(name="standing", scope="module")
+def _stand():
+    """The figure with hanging arms."""
+    world = FIGURE.rest.world
+    goals = [
+        poise.Position(f"{side}Hand", world[f"{side}Arm"].positions + ARM * (sign * 0.12 * LEFT - 0.97 * UP))
+        for side, sign in SIDES.items()
+    ]
+    return poise.solve(FIGURE.rest, goals).pose
+
+
+def test_a_trunk_turns_half_way_round_to_what_is_near_behind(standing):
+    """The last half of the way brings a shoulder hardly nearer, and turns the face and a knee aside."""
+    world = standing.world
+    target = world["LeftUpLeg"].positions + ARM * (0.1 * LEFT - 0.55 * FORWARD - 0.3 * UP)
+    goals = [poise.Pin("LeftFoot"), poise.Pin("RightFoot"), poise.Position("LeftHand", target)]
+    result = poise.solve(standing, goals, free_root=True)
+    assert result.reached
+    across = result.pose.world["LeftArm"].positions - result.pose.world["RightArm"].positions
+    assert 20.0 < np.degrees(np.arctan2(-across @ FORWARD, across @ LEFT)) < 45.0  # 64 where it turns all the way
+
+
+@pytest.mark.parametrize("aside", [0.0, 0.12, 0.24])
+def test_a_hand_behind_the_head_has_its_elbow_beside_the_face(standing, aside):
+    world = standing.world
+    target = world["Head"].positions + ARM * (aside * LEFT - 0.3 * FORWARD + 0.12 * UP)
+    result = poise.solve(standing, poise.Position("LeftHand", target))
+    assert result.reached
+    elbow = (result.pose.world["LeftForeArm"].positions - world["LeftArm"].positions) / ARM
+    assert elbow @ FORWARD > -0.2  # and not behind the head with the hand
+    assert elbow @ LEFT > 0.05
+    assert elbow @ UP > 0.3
+
+
+def test_upper_arms_hang_where_hands_are_behind_the_back(standing):
+    world = standing.world
+    for side, sign in SIDES.items():
+        target = world["Hips"].positions + ARM * (sign * 0.1 * LEFT - 0.38 * FORWARD + 0.4 * UP)
+        result = poise.solve(standing, poise.Position(f"{side}Hand", target))
+        assert result.reached
+        upper = normalise(result.pose.world[f"{side}ForeArm"].positions - world[f"{side}Arm"].positions)
+        assert np.degrees(np.arccos(-upper @ UP)) < 45.0  # 58 with an elbow that goes outward alone
+        assert sign * upper @ LEFT > 0.2
 
 
 def test_elbows_of_crossed_arms_stay_low(data):

@@ -4,8 +4,8 @@
 NATURAL_BEND_ALONG is the usual direction of a limb, NATURAL_BEND_SIDE its bend side there. The smallest rotation from
 this direction to the actual limb direction carries the bend side along. A leg swung forward then lifts its knee, a leg
 lifted sideways keeps it in front; a raised arm moves its elbow from behind to below and outward. The rotation is
-undefined opposite to NATURAL_BEND_ALONG, a direction no limb points to. Near it the elbow would come above both
-shoulder and hand; it is rotated about the line between them until it is not.
+undefined opposite to NATURAL_BEND_ALONG, behind the head. An arm that points there bends outward, ahead and up. Where
+an elbow would otherwise come above both shoulder and hand, it is rotated about the line between them until it is not.
 
 Two more terms count. A limb bent at the start with a nearby target keeps its bend direction, transported in the same
 way. A tip with a wanted rotation minimises its own joint rotation: that rotation is applied to
@@ -55,6 +55,13 @@ ELBOW_MARGIN_SHARE = 0.01
 # from the second on. An arm that swings in a walk goes back and not inward.
 MIN_BEHIND, FULL_BEHIND, MIN_INWARD, FULL_INWARD = 0.2, 0.7, 0.0, 0.5
 OUTWARD_WEIGHT = 3.0  # of that, beside the usual side
+# Lengths that such an elbow goes down or ahead for a length outward, where the chord points straight down or up. Upper
+# arms go back by at most 60 degrees (AAOS), and are raised in the plane of the shoulder blade, 30 degrees ahead
+# (Kapandji, volume 1). Part of the chord's direction up from which on its elbow may be higher than the hand.
+DOWN_RATIO, AHEAD_RATIO, FULL_RISE = 1.5, 0.8, 0.5
+# 1 + cosine of the angle to the usual direction, 143 degrees: beyond, the side that the smallest rotation carries along
+# means less and less, and an elbow goes outward.
+FULL_TRANSPORT_GAP = 0.2
 # Rotation of an extended limb's chord, as the distance of its unit vectors: up to 10 degrees the current bend side
 # counts fully, beyond 30 not at all. A folded limb's chord may rotate more, in the ratio of the limb's length to it.
 FULL_SIDE_ROTATION, NO_SIDE_ROTATION = 2.0 * math.sin(math.radians(5.0)), 2.0 * math.sin(math.radians(15.0))
@@ -214,28 +221,40 @@ def lower_bend_side(side, chord, distance, up, natural_bend):
 
 
 @device_function
+def turn_side_behind(side, along, chord, front, out, up):
+    """Turn the bend side of an arm behind the body outward.
+
+    Below the shoulder it goes down, too, so that the upper arm hangs; above the shoulder it goes ahead. Return also how
+    far the elbow may be above the hand, 0 to 1: behind the head.
+
+    along           usual direction of the limb
+    front, out, up  of the body; zero of a leg, whose side stays
+    """
+    if not dot(out, out) > 0.0:
+        return side, 0.0
+    rise = dot(chord, up)
+    opposite = smoothstep_between(1.0 + dot(along, chord), FULL_TRANSPORT_GAP, 0.0)
+    behind = smoothstep_between(-dot(chord, front), MIN_BEHIND, FULL_BEHIND)
+    outward = max(opposite, behind * smoothstep_between(-dot(chord, out), MIN_INWARD, FULL_INWARD))
+    way = add(out, add(scale(up, DOWN_RATIO * min(rise, 0.0)), scale(front, AHEAD_RATIO * max(rise, 0.0))))
+    side = add(scale(side, 1.0 - opposite), scale(perpendicular_part(way, chord), OUTWARD_WEIGHT * outward))
+    return side, outward * smoothstep_between(rise, 0.0, FULL_RISE)
+
+
+@device_function
 def find_natural_side(maps, map_indices, natural_bend, target, chord, chord_length):
     """Return the bend side preferred by the body and the tip's rotation. Its length is arbitrary."""
-    side = parallel_transport(
-        map_direction(maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_ALONG)),
-        chord,
-        map_direction(maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_SIDE)),
-    )
-    front = map_direction(maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_FRONT))
-    out = map_direction(maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_OUT))
-    outward = smoothstep_between(-dot(chord, front), MIN_BEHIND, FULL_BEHIND) * smoothstep_between(
-        -dot(chord, out), MIN_INWARD, FULL_INWARD
-    )
-    side = add(side, scale(perpendicular_part(out, chord), OUTWARD_WEIGHT * outward))
+    body = map_indices[BODY_MAP]
+    along = map_direction(maps, body, read_vec_at(natural_bend, layout.NATURAL_BEND_ALONG))
+    side = map_direction(maps, body, read_vec_at(natural_bend, layout.NATURAL_BEND_SIDE))
+    front = map_direction(maps, body, read_vec_at(natural_bend, layout.NATURAL_BEND_FRONT))
+    out = map_direction(maps, body, read_vec_at(natural_bend, layout.NATURAL_BEND_OUT))
+    up = map_direction(maps, body, read_vec_at(natural_bend, layout.NATURAL_BEND_UP))
+    side, raised_share = turn_side_behind(parallel_transport(along, chord, side), along, chord, front, out, up)
     side_length = norm(side)
-    side = scale(side, 1.0 / side_length) if side_length > 0.0 else side
-    side = lower_bend_side(
-        perpendicular_part(side, chord),
-        chord,
-        chord_length,
-        map_direction(maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_UP)),
-        natural_bend,
-    )
+    side = perpendicular_part(scale(side, 1.0 / side_length) if side_length > 0.0 else side, chord)
+    lowered_side = lower_bend_side(side, chord, chord_length, up, natural_bend)
+    side = add(scale(lowered_side, 1.0 - raised_share), scale(side, raised_share))
     if target.shape[0] > 3:
         tip_rotation = read_quat_at(target, 3)
         straight_direction, ahead_direction = (

@@ -313,7 +313,9 @@ MAX_BACK_BEARING_RAD = math.pi - 0.5 * MAX_TWIST_RAD
 # share of its distance from the spine.
 NO_BOW_REACHES, FULL_BOW_REACHES, BOW_SHARE = 1.5, 2.2, 0.5
 FULL_TWIST_SHARE = 0.7  # level share of the way to a target: below, the trunk twists less
-FULL_TWIST_BEHIND = 0.4  # reaches behind the body from which on it twists fully for low targets, too
+FULL_TWIST_BEHIND = 0.4  # reaches behind the body from which on the spine twists fully for low targets, too
+# Of the way round to a target behind: a shoulder goes on a circle, and the other half brings it hardly nearer.
+MAX_BEHIND_SHARE = 0.5
 
 
 @device_function
@@ -322,8 +324,9 @@ def find_twist(shoulder, target, facing, up, reach):
 
     Beside it return the largest twist of the pelvis.
     The twist is about the vertical; shoulder and target are relative to a point of the axis. Where no twist will do,
-    the shoulder turns towards the target; where a bow has to bring it down there, from between its own place and ahead.
-    The more the way to the target is vertical, the smaller is the largest twist, but for what is behind.
+    the shoulder turns towards the target, half of the way to one behind; where a bow has to bring it down there, from
+    between its own place and ahead. The more the way to the target is vertical, the smaller is the largest twist, but
+    of the spine for what is behind.
     """
     way = sub(target, shoulder)
     distance = norm(way)
@@ -351,8 +354,9 @@ def find_twist(shoulder, target, facing, up, reach):
     )
     behind = smoothstep_between(-ahead / reach, 0.0, FULL_TWIST_BEHIND)
     level_factor = min(level_share / FULL_TWIST_SHARE, 1.0)
-    largest = (MAX_TWIST_RAD + pelvis) * (level_factor + behind * (1.0 - level_factor))
-    return math.copysign(min(max(needed, 0.0), largest), angle), pelvis
+    largest = MAX_TWIST_RAD * (level_factor + behind * (1.0 - level_factor)) + pelvis * level_factor
+    half_way = abs(angle) * (1.0 - behind * (1.0 - MAX_BEHIND_SHARE))
+    return math.copysign(min(max(needed, 0.0), largest, half_way), angle), pelvis
 
 
 @kernel("F2 F3 F3 F2 F1 F1 wF1 wF1 ->")
