@@ -43,7 +43,9 @@ class Convention:
 
 
 def sides(text: str, side: str) -> str:
-    return text.format(S=side.capitalize(), s=side, L=side[0].upper(), l=side[0])
+    return text.format(
+        S=side.capitalize(), s=side, L=side[0].upper(), l=side[0], 左={"left": "左", "right": "右"}[side]
+    )
 
 
 @dataclass
@@ -174,6 +176,14 @@ CONVENTIONS = {
             ("hand.{l}", "Hand"), ("handslot.{l}", "Hand"), ("kneeIK.{l}", ""), ("control-foot-roll.{l}", ""),
             ("IK-foot.{l}", ""), ("handIK.{l}", ""), ("elbowIK.{l}", ""), ("heelIK.{l}", ""),
         ),
+    ),
+    "mikumikudance": Convention(
+        "センター 上半身 上半身2 - 首 頭", "肩 腕 ひじ 手首", "足 ひざ 足首 つま先", sided="{左}%",
+        extra=(
+            ("{左}肩C", "Shoulder"), ("{左}腕捩", "UpperArm"), ("{左}手捩", "LowerArm"), ("{左}人指１", "Hand"),
+            ("{左}足ＩＫ", ""), ("{左}足D", "hips"), ("{左}足先EX", "Foot"),
+        ),
+        also={"IndexProximal": "{左}人指１"},
     ),
     "makehuman": Convention(
         "root spine05+spine04 spine03+spine02 spine01 neck01+neck02+neck03 head",

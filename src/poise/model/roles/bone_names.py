@@ -7,6 +7,7 @@ further if only known tokens result ("RLEG" -> r, leg; "lefthand" -> left, hand)
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
@@ -59,6 +60,16 @@ _OTHER_LIMB_WORDS = (  # chains like limbs, but neither arms nor legs: no creatu
 )
 _HELPER_TOKENS, _NOISE_TOKENS, _OTHER_LIMB_TOKENS = (
     frozenset(words.split()) for words in (_HELPER_WORDS, _NOISE_WORDS, _OTHER_LIMB_WORDS)
+)
+# MikuMikuDance. Its control bones end in a letter or EX (左足D, 左肩P) and are helpers, as are twist bones (捩)
+_JAPANESE_WORDS = {
+    "左": "left", "右": "right", "センター": "center", "全ての親": "root", "下半身": "hips", "上半身": "spine",
+    "首": "neck", "頭": "head", "目": "eye", "肩": "clavicle", "腕": "upperarm", "ひじ": "elbow", "手首": "wrist",
+    "足": "leg", "ひざ": "knee", "足首": "ankle", "つま先": "toe", "親指": "thumb", "人指": "index", "人差指": "index",
+    "中指": "middle", "薬指": "ring", "小指": "little",
+}  # fmt: skip
+_JAPANESE_PATTERN = re.compile(
+    "|".join([r"(?<=[^\x00-\x7f])(?:[CDPS]|EX)$", "捩", *sorted(_JAPANESE_WORDS, key=len, reverse=True)])
 )
 # fewest letters of a word to split: "lhip"
 _MIN_SPLIT_LETTERS = 4
@@ -145,11 +156,19 @@ def _merge_part(previous_part: str, part: str) -> str:
 
 def tokenize_name(name: str) -> tuple[str, ...]:
     """Split a name into lower-case tokens, without namespaces ("Armature|mixamorig:Hips")."""
+    if not name.isascii():
+        name = translate_name(name)
     bare_name = re.split(r"[:|/]", name)[-1].replace("IK", " IK ")
     words: list[str] = []
     for token in _TOKEN_PATTERN.findall(bare_name):
         words += _split_token(token.lower())
     return tuple(words)
+
+
+def translate_name(name: str) -> str:
+    """Translate a Japanese name of MikuMikuDance ("左足首" -> " left  ankle "). Other letters stay."""
+    plain = unicodedata.normalize("NFKC", name)  # letters and digits of full width
+    return _JAPANESE_PATTERN.sub(lambda match: f" {_JAPANESE_WORDS.get(match[0], 'helper')} ", plain)
 
 
 @lru_cache(maxsize=4096)
@@ -211,6 +230,7 @@ _NAME_PATTERNS = {
     "Biovision": r"(Left|Right)(Hip|Knee|Collar|Elbow|UpLeg|LowLeg|UpArm|LowArm)$",
     "Blender": r"(thigh|shin|upper_arm|forearm)\.[LR]$",
     "URDF": r"(left|right)_(hip|shoulder)_(pitch|roll|yaw)",
+    "MikuMikuDance": r"(左|右)(ひじ|ひざ|足首)$",
 }
 _MIN_MATCH_COUNT = 2
 _COMPILED_PATTERNS = {name: re.compile(sign) for name, sign in _NAME_PATTERNS.items()}
