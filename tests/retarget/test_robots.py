@@ -95,6 +95,15 @@ def test_characters_have_no_weights():
         poise.retarget(build_clip(rig.skeleton, 1), rig, weights={"hands": 2.0})
 
 
+def test_characters_have_no_largest_speeds():
+    rig = build_rig(build_character([1.0] * 12))
+    clip = build_clip(rig.skeleton, 1)
+    with pytest.raises(UnsupportedError, match="speed is for robots"):
+        poise.retarget(clip, rig, speed=5.0)
+    for speed in (True, False):  # there is nothing to keep
+        poise.retarget(clip, rig, speed=speed)
+
+
 def test_limbs_of_a_robot_point_as_in_the_source(walking_g1):
     walk, robot, done = walking_g1
     angles = [
@@ -216,6 +225,40 @@ def test_a_robot_climbs_in_the_same_call(walking_g1, ground):
     assert not [sentence for sentence in climbs.report.worse if "off the source's direction" in sentence]
     rises = [np.ptp(one.poses.world.positions[:, 0, 2]) for one in (done, climbs)]
     assert rises[1] > rises[0] + 0.3
+
+
+def test_treads_shorter_than_the_sole_are_told(walking_g1):
+    walk, robot, _ = walking_g1
+    done = poise.retarget(walk, robot, ground=poise.Terrain.stairs(0.08, 0.2, direction=(1.0, 0.0, 0.0), up="z"))
+    told = [note for note in done.notes if "reaches over an edge with its heel, 60 mm above the ground, from" in note]
+    assert len(told) == len(find_stances(done.contacts.any))
+    assert not [note for note in done.notes if "off the ground" in note]
+    assert done.report.feet["floating"] < 0.1  # [mm]
+
+
+def find_stances(on):
+    """Column, first and last frame of each stance."""
+    return [
+        (column, frames[0], frames[-1])
+        for column in range(on.shape[1])
+        for frames in np.split(np.arange(len(on)), np.flatnonzero(np.diff(on[:, column])) + 1)
+        if on[frames[0], column]
+    ]
+
+
+def test_each_stance_that_is_not_held_is_a_sentence(walking_g1):
+    walk, robot, _ = walking_g1
+    done = poise.retarget(take_frames(walk), robot, source=walk, speed=0.5)  # too slow for its feet
+    sliding = 0
+    for column, start, stop in find_stances(done.contacts.any):
+        side = done.contacts.legs[column]
+        moved = np.diff(place_g1_points(done, side, (*G1_HEEL, *G1_BALL))[start : stop + 1], axis=0)
+        slides = np.linalg.norm(moved[..., :2], axis=-1).min(axis=1).max() * done.fps > 0.005  # [m/s], of all points
+        when = f"from {done.times[start]:.2f} to {done.times[stop]:.2f} s"
+        told = [note for note in done.notes if note.startswith(f"the {side} foot slides by up to") and when in note]
+        assert not slides or len(told) == 1
+        sliding += slides
+    assert sliding
 
 
 def test_feet_of_skipped_legs_are_not_held(walking_g1):

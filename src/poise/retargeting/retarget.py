@@ -202,6 +202,7 @@ def retarget(
         Whether arms, trunk and legs of a robot are kept apart, and hands of a character out of its body.
     speed
         The largest speed of a robot's joints. True: that of the file; False: any; a number: of all hinges [rad/s].
+        A number is refused for characters.
     weights
         Factors on what a robot's joints weigh against each other, by word: limbs, trunk, feet, hands, head, root (the
         place of the hips), smooth. Left out they are 1. Characters follow every direction, so that nothing is weighed.
@@ -329,6 +330,8 @@ def _retarget_clip(
         return _retarget_onto_robot(job, (*notes, *first_notes, *pairs.notes), advance)
     if options.weights is not None:
         raise UnsupportedError("weights are for robots: a character follows every direction, nothing is weighed")
+    if not isinstance(options.speed, bool):
+        raise UnsupportedError("speed is for robots: joints of a character have no motors, and follow every direction")
     target_body = body if is_same else _measure_target(target, pairs)
     standings = standing, standing if is_same else measure_rest_standing(target, target_body)
     job = Transfer(clip, target, (body, target_body), standings, pairs, options)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import UnsupportedError
-from poise.ground.contact.contacts import Contacts, find_runs
+from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.figure import HEIGHT, LEG_HEIGHT_SHARE
 from poise.ground.robot.clip_solve import NO_PAIRS, CapsulePairs, JointMotion, solve_motion
 from poise.ground.robot.foot_path import (
@@ -35,6 +35,7 @@ from poise.retargeting.match import Match, list_skipped_sides
 from poise.retargeting.robot_body import leave_out_hands
 from poise.retargeting.robot_clearance import find_pairs
 from poise.retargeting.robot_match import list_idle_turns
+from poise.retargeting.robot_soles import StandingRobot, describe_feet
 from poise.retargeting.robot_tasks import TaskBuilder
 from poise.retargeting.robot_weights import RobotWeights
 from poise.retargeting.root_path import (
@@ -95,6 +96,11 @@ class RobotMotion(NamedTuple):
     sample: GroundSampler
     rounds: int
 
+    def stand(self) -> StandingRobot:
+        """Return the robot as it stands on its ground. Its feet are held."""
+        assert self.contacts is not None
+        return StandingRobot(self.robot.body, self.robot.tree, self.robot.soles, self.contacts, self.sample)
+
 
 class RobotJob(NamedTuple):
     """A clip for a robot.
@@ -128,32 +134,13 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
     path = compute_hip_path(job.clip.poses.world.positions, job.bodies, job.standing, floor, job.root)
     terrain = _choose_terrain(job) if contacts is not None else None
     solved, motion = solve_robot(job.clip, source, robot, job.match, path, contacts, terrain, job.weights)
-    edge = _note_edge(solved, motion, terrain)
+    held = () if terrain is None else describe_feet(solved, motion.stand(), terrain)
     if job.root == "in_place":
         poses = move_hips(solved.poses, leave_out_hands(body, solved.skeleton), -find_level_path(solved.times, path))
         solved = Clip(solved.times, poses, solved.name)
     idle = list_idle_turns(body, job.match)
     turns = [f"the match turns {', '.join(idle)}: of a robot they have no effect"] * bool(idle)
-    return solved, motion, (*robot.notes, *notes, *turns, *edge)
-
-
-def _note_edge(clip: Clip, motion: RobotMotion, terrain: Terrain | None) -> tuple[str, ...]:
-    """Note stances beside the ground. The ball of the foot counts."""
-    if motion.contacts is None or terrain is None:
-        return ()
-    places: list[Floats] = []
-    for column, start, stop in zip(*find_runs(motion.contacts.any), strict=True):
-        side, frame = motion.contacts.legs[column], (int(start) + int(stop)) // 2
-        segment, sole = motion.robot.body.segments[f"{side}Foot"], motion.robot.soles[side]
-        world = clip.poses[frame : frame + 1].world
-        turn = rotations.multiply(world.rotations[0, segment.row], segment.row_frame)
-        ball = np.array([sole.ball, -sole.height, 0.0])
-        places.append(world.positions[0, segment.row] + rotations.rotate(turn, ball))
-    outside = ~terrain.sample(np.array(places)).inside
-    if not outside.any():
-        return ()
-    count = f"{np.count_nonzero(outside)} of {len(outside)} stances"
-    return (f"{count} are beyond the ground's edge or over a hole: the nearest ground's height was taken",)
+    return solved, motion, (*robot.notes, *notes, *turns, *held)
 
 
 def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:

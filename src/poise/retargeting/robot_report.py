@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from poise.ground.robot.sole_notes import ENDS, find_overhangs
 from poise.ground.robot.tree import RobotTree, Unknown, read_configurations
-from poise.maths import rotations
-from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.retargeting.robot import RobotMotion
 from poise.retargeting.robot_clearance import MARGIN, measure_clearance
+from poise.retargeting.robot_soles import track_sole
 
 # Bounds of `ok` for robots. Their hips are wide, their joints limited: limbs follow as far as they can.
 MAX_ROBOT_ERROR_DEG = 20.0
@@ -142,33 +142,16 @@ def _name_unknown(tree: RobotTree, unknown: Unknown) -> str:
 
 
 def _measure_feet(clip: Clip, motion: RobotMotion) -> dict[str, float]:
-    """Measure the largest speed of what stands, depth and floating."""
-    robot, contacts = motion.robot, motion.contacts
-    assert contacts is not None
-    mm, cm = (scale * (robot.body.skeleton.metres_per_unit or 1.0) for scale in (_MM, _CM))
-    steps, worst = np.diff(clip.times), {"skate": 0.0, "depth": 0.0, "floating": 0.0}
-    for column, side in enumerate(contacts.legs):
-        corners = place_soles(clip, motion, side)
-        heights = np.stack([corners[:, k, 2] - motion.sample(corners[:, k, :2])[0] for k in range(4)], axis=1)
-        worst["depth"] = max(worst["depth"], -mm * float(heights.min()))
-        for stands, points in ((contacts.heel[:, column], [0, 1]), (contacts.ball[:, column], [2, 3])):
-            if not stands.any():
-                continue
-            worst["floating"] = max(worst["floating"], mm * float(heights[stands][:, points].max()))
-            ways = np.linalg.norm(np.diff(corners[:, points].mean(axis=1), axis=0), axis=-1)
+    """Measure the largest speed of what stands, depth and floating. What reaches over an edge does not float."""
+    worst, steps_s = {"skate": 0.0, "depth": 0.0, "floating": 0.0}, np.diff(clip.times)
+    standing = motion.stand()
+    for column in range(len(standing.contacts.legs)):
+        track = track_sole(clip, standing, column)
+        worst["depth"] = max(worst["depth"], -_MM * float(track.heights.min()))
+        for end, stands in (("heel", track.heel), ("ball", track.ball)):
+            floats, points = stands & ~find_overhangs(track, end), ENDS[end]
+            worst["floating"] = max(worst["floating"], _MM * float(track.heights[floats][:, points].max(initial=0.0)))
+            ways = np.linalg.norm(np.diff(track.corners[:, points].mean(axis=1), axis=0), axis=-1)
             both = stands[1:] & stands[:-1]
-            if both.any():
-                worst["skate"] = max(worst["skate"], cm * float((ways / steps)[both].max()))
+            worst["skate"] = max(worst["skate"], _CM * float((ways / steps_s)[both].max(initial=0.0)))
     return worst
-
-
-def place_soles(clip: Clip, motion: RobotMotion, side: str) -> Floats:
-    """Place the corners (F, 4, 3) of a sole.
-
-    Axes are ahead, left, up. Corners of the heel come first.
-    """
-    body, world = motion.robot.body, clip.poses.world
-    segment, sole = body.segments[f"{side}Foot"], motion.robot.soles[side]
-    turns = rotations.multiply(rotations.multiply(body.world_turn, world.rotations[:, segment.row]), segment.row_frame)
-    ankles = rotations.rotate(body.world_turn, world.positions[:, segment.row])
-    return ankles[:, None] + rotations.rotate(turns[:, None], sole.list_corners())
