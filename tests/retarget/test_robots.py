@@ -14,6 +14,8 @@ from poise.model.skeleton import Kind
 from tests.retarget.characters import LIMBS, build_character, build_clip, build_rig, find_directions, measure_angles
 
 WALK, G1 = "bvh/cmu_12_01_walk.bvh", "urdf/g1_29dof.urdf"
+# by its meshes: how far the middle of its thighs is ahead of hip and knee, and half the widths of thigh and forearm [m]
+G1_THIGH_AHEAD, G1_THIGH_AND_FOREARM = 0.03, 0.048 + 0.033
 # the four spheres under a foot of the G1, by its file [m]
 G1_HEEL, G1_BALL = ((-0.05, 0.025, -0.03), (-0.05, -0.025, -0.03)), ((0.12, 0.03, -0.03), (0.12, -0.03, -0.03))
 G1_RADIUS_M = 0.005
@@ -285,6 +287,27 @@ def test_arms_are_kept_apart_from_the_body(data, walking_g1):
     apart = poise.retarget(jacks, robot).report.robot
     assert apart.nearest[2] > -5.0  # [mm]
     assert poise.retarget(jacks, robot, clear=False).report.robot.nearest is None
+
+
+def place_g1_limb(done, joint, end, ahead):
+    """World places (F, 21, 3) of the line from a joint to the next one, moved ahead at rest."""
+    skeleton, world = done.skeleton, done.poses.world
+    rest, row = poise.Pose(skeleton, skeleton.rest_q).world, skeleton.index(joint)
+    start, stop = (rest.positions[skeleton.index(name)] for name in (joint, end))
+    points = start + np.linspace(0.0, 1.0, 21)[:, None] * (stop - start) + [ahead, 0.0, 0.0]
+    local = rotations.rotate(rotations.inverse(rest.rotations[row]), points - rest.positions[row])
+    return world.positions[:, None, row] + rotations.rotate(world.rotations[:, None, row], local)
+
+
+def test_a_forearm_keeps_out_of_a_thigh_that_is_lifted_to_the_chest(data):
+    dance, robot = poise.load(data / "bvh/jesse_dance_rokoko.bvh"), poise.load(data / G1)
+    lifted = slice(830, 890)
+    times, poses = dance.clips[0].times[lifted], dance.clips[0].poses[lifted]
+    done = poise.retarget(poise.Clip(times - times[0], poses), robot, source=dance)
+    thigh = place_g1_limb(done, "right_hip_yaw_joint", "right_knee_joint", G1_THIGH_AHEAD)
+    forearm = place_g1_limb(done, "right_elbow_joint", "right_wrist_yaw_joint", 0.0)
+    apart = np.linalg.norm(thigh[:, :, None] - forearm[:, None], axis=-1).min()
+    assert apart > G1_THIGH_AND_FOREARM - 0.015
 
 
 def test_a_wrong_joint_of_a_limb_is_named(walking_g1):

@@ -24,8 +24,11 @@ from poise.retargeting.body import Body
 from poise.retargeting.robot_body import turn_to_body
 
 # of the leg: radii of parts without shapes, length of a hand, and the margin between parts
-_RADII = {"Hand": 0.07, "LowerArm": 0.07, "UpperLeg": 0.12, "LowerLeg": 0.08, "hips": 0.16, "chest": 0.19}
+_RADII = {"Hand": 0.055, "LowerArm": 0.06, "UpperLeg": 0.12, "LowerLeg": 0.08, "hips": 0.16, "chest": 0.19}
 _HAND_LENGTH, MARGIN = 0.18, 0.01
+# of the leg: how far thighs without shapes reach out ahead of the line from hip to knee, as covers of motors do; and
+# how deep a chest is for its width, which is what thighs meet
+_THIGH_AHEAD, _CHEST_DEPTH = 0.04, 0.8
 # of these radii: the largest one that a shape may have, and those of robots without collision meshes, which have
 # no covers
 _MAX_SHARE, _SLIM = 1.5, 0.6
@@ -69,7 +72,7 @@ def find_pairs(
         distance = float(measure_distance(*first.ends, *second.ends))
         nodes.append([int(tree.nodes[one.row]) for one in (first, second)])
         ends.append(np.concatenate([_place_ends(body, tree, one) for one in (first, second)]))
-        reaches.append(min(first.radius + second.radius + margin, distance))
+        reaches.append(min(_add_radii(first, second) + margin, distance))
     return CapsulePairs(np.array(nodes, dtype=np.int64), np.array(ends), np.array(reaches)), tuple(names)
 
 
@@ -87,6 +90,12 @@ def _list_pairs() -> list[tuple[str, str]]:
     return [*pairs, ("leftLowerLeg", "rightLowerLeg"), *((f"{side}UpperLeg", "chest") for side in SIDES)]
 
 
+def _add_radii(first: Capsule, second: Capsule) -> float:
+    """Add the radii of a pair. Thighs meet a chest from ahead, where it is less thick than from the side."""
+    is_from_ahead = first.part.endswith("UpperLeg") and second.part == "chest"
+    return first.radius + (_CHEST_DEPTH if is_from_ahead else 1.0) * second.radius
+
+
 def _list_capsules(body: Body, shapes: CollisionShapes) -> list[Capsule]:
     to_body = turn_to_body(body.reference.body)
     points = rotations.rotate(to_body, body.reference.body.points)
@@ -101,7 +110,11 @@ def _list_capsules(body: Body, shapes: CollisionShapes) -> list[Capsule]:
         role = f"{side}{part}"
         row = body.segments[role].carrier if part == "UpperLeg" else body.rows[role]
         ends = np.array([place[role], place[f"{side}{after}"]])
-        capsules.append(Capsule(role, row, ends, _find_radius(body, shapes, role, size)))
+        radii = _list_radii(body, shapes, role)
+        if part == "UpperLeg" and not radii:
+            ends = ends + np.array([_THIGH_AHEAD * body.leg_length, 0.0, 0.0])
+        usual = _RADII[part] * size
+        capsules.append(Capsule(role, row, ends, min(max(radii), _MAX_SHARE * usual) if radii else usual))
         if part == "LowerArm":
             wrist = place[f"{side}Hand"]
             tip = wrist + _HAND_LENGTH * body.leg_length * normalise(wrist - place[role])
@@ -110,15 +123,10 @@ def _list_capsules(body: Body, shapes: CollisionShapes) -> list[Capsule]:
     return capsules
 
 
-def _find_radius(body: Body, shapes: CollisionShapes, role: str, size: float) -> float:
-    """Find the radius of a part.
-
-    It is the largest one of its link's shapes, else by the length of the legs.
-    """
-    usual = _RADII[role.removeprefix("left").removeprefix("right")] * size
+def _list_radii(body: Body, shapes: CollisionShapes, role: str) -> list[float]:
+    """List the radii of a part's shapes. Its link and the last joint above the next part carry them."""
     rows = body.rows[role], body.segments[role].carrier
-    radii = [_measure_radius(shape) for shape_row, shape in shapes.shapes if shape_row in rows]
-    return min(max(radii), _MAX_SHARE * usual) if radii else usual
+    return [_measure_radius(shape) for row, shape in shapes.shapes if row in rows]
 
 
 def _measure_radius(shape: LinkShape) -> float:

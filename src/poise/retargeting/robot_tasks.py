@@ -27,7 +27,7 @@ _TRUNK_WEIGHT, _THIGH_WEIGHT, _UPPER_ARM_WEIGHT, _LOWER_WEIGHT = 1.0, 1.0, 0.7, 
 _FREE_FOOT_WEIGHT = 0.5
 _HAND_WEIGHT, _HEAD_WEIGHT, _SWING_FOOT_WEIGHT, _STANDING_FOOT_WEIGHT = 0.15, 0.3, 3.0, 30.0
 # weights of places, in the lengths of `clip_solve`
-_HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 30.0, 900.0
+_HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 30.0, 1500.0
 # of hips that stay as at rest
 _HELD_HIPS_WEIGHT = 30.0
 _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment

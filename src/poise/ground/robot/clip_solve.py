@@ -28,7 +28,7 @@ from poise.maths.frame_masks import count_frames_to
 _LEG_LENGTH = 0.6
 # weights of squared changes of step at 60 frames a second: joints [1/rad], place and rotation of the base
 _REFERENCE_FPS = 60.0
-_JOINT_SMOOTHING, _PLACE_SMOOTHING, _TURN_SMOOTHING = 1.0, 20.0, 1.0
+_JOINT_SMOOTHING, _PLACE_SMOOTHING, _TURN_SMOOTHING = 1.5, 20.0, 1.0
 # the same of what is added to a given motion: feet that are moved move the base over a tenth of a second
 _NEAR_JOINT_SMOOTHING, _NEAR_PLACE_SMOOTHING, _NEAR_TURN_SMOOTHING = 10.0, 20000.0, 1000.0
 # weight of squared distances of joints from rest: joints that no task needs
@@ -36,11 +36,11 @@ _REST_WEIGHT = 1e-3
 # the same of joints from those of a given motion [1/rad]
 _NEAR_WEIGHT = 1.0
 # weights of speeds above the limit, of which a part is aimed at, and of capsules
-_SPEED_WEIGHT, _SPEED_SHARE = 2000.0, 0.98
+_SPEED_WEIGHT, _SPEED_SHARE = 15000.0, 0.97
 _PAIR_WEIGHT = 40.0
 _MAX_ROUNDS = 20
-# the largest weight of a task in the first stage, and the gain of a round that ends a stage before the last one
-_SOFT_WEIGHT, _SOFT_GAIN = 10.0, 0.05
+# the largest weight of a task in the first stages, and that of speeds; the gains of a round that end these stages
+_SOFT_WEIGHT, _SOFT_SPEED_WEIGHT, _SOFT_GAIN, _APART_GAIN = 10.0, 2000.0, 0.05, 0.01
 _MAX_REFUSALS, _MAX_LIMIT_ROUNDS = 5, 4
 # a round that gains less of the cost is the last one: with more, speeds stay 2 % above their limits
 _MIN_GAIN = 2e-4
@@ -193,6 +193,7 @@ class _Solver:
     ) -> None:
         frames, unknowns = len(tasks.targets), tree.unknown_count
         self._nodes, self._tasks, self._pairs, self._active_pairs = tree.scale_arrays(factor), tasks, pairs, NO_PAIRS
+        self._speed_weight = _SOFT_SPEED_WEIGHT
         scales, steps_s = np.where(tree.are_slides, factor, 1.0), np.diff(times)
         self._low, self._high = tree.ranges.T * scales
         self._reference = reference
@@ -212,15 +213,18 @@ class _Solver:
     def solve(self, motion: JointMotion) -> tuple[JointMotion, int]:
         """Repeat steps until they gain nothing.
 
-        Weights are soft first, then full; then capsules are kept apart.
+        Weights are soft first, then capsules are kept apart, then weights are full. Firm feet would leave no way out to
+        limbs that are deep in others.
         """
         firm, rounds = self._tasks, 0
         soft = firm._replace(weights=np.minimum(firm.weights, _SOFT_WEIGHT))
-        stages = [(soft, NO_PAIRS, _SOFT_GAIN), (firm, NO_PAIRS, _MIN_GAIN)]
-        if len(self._pairs.nodes):
-            stages[1:] = [(firm, NO_PAIRS, _SOFT_GAIN), (firm, self._pairs, _MIN_GAIN)]
-        for tasks, pairs, least_gain in stages:
-            self._tasks, self._active_pairs = tasks, pairs
+        stages = [
+            (soft, NO_PAIRS, _SOFT_SPEED_WEIGHT, _SOFT_GAIN),
+            (soft, self._pairs, _SOFT_SPEED_WEIGHT, _APART_GAIN),
+            (firm, self._pairs, _SPEED_WEIGHT, _MIN_GAIN),
+        ]
+        for tasks, pairs, speed_weight, least_gain in stages if len(self._pairs.nodes) else stages[::2]:
+            self._tasks, self._active_pairs, self._speed_weight = tasks, pairs, speed_weight
             motion, count = self._solve_stage(motion, least_gain)
             rounds += count
         return motion, rounds
@@ -264,7 +268,7 @@ class _Solver:
         for _ in range(_MAX_LIMIT_ROUNDS):
             compute_step(
                 self._hessians, self._gradients, before.changes, before.excess, free, given,
-                self._smoothing, _SPEED_WEIGHT, damping, self._step, self._step_work,
+                self._smoothing, self._speed_weight, damping, self._step, self._step_work,
             )  # fmt: skip
             steps = self._step[:, BASE_COLUMNS:]
             over = free[:, BASE_COLUMNS:] & ((steps < to_low - _AT_LIMIT) | (steps > to_high + _AT_LIMIT))
@@ -312,7 +316,7 @@ class _Solver:
         changes, excess = _list_changes(steps) - kept, np.zeros_like(self._gradients)
         excess[1:] = np.sign(steps) * np.maximum(np.abs(steps) - self._most, 0.0)
         cost += 0.5 * float((self._smoothing * changes * changes).sum())
-        cost += 0.5 * _SPEED_WEIGHT * float((excess * excess).sum())
+        cost += 0.5 * self._speed_weight * float((excess * excess).sum())
         return _Measured(cost, changes, excess)
 
 
