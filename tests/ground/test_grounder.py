@@ -16,7 +16,7 @@ from poise import Clip, Grounder, InputError, Pose, Terrain
 from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.figure import figure_of
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, HIP, motion_of
+from poise.ground.figure.motion import ANKLE, HIP, KNEE, motion_of
 from poise.ground.report.measures import measures_of, paths_of
 from poise.io import samples
 from poise.kernels import springs
@@ -511,3 +511,17 @@ def test_feet_stand_out_of_the_ground_and_nothing_jumps(data, name, kind):
     after, before = (np.linalg.norm(np.diff(c.poses.world.positions[2:], axis=0), axis=-1) for c in (result, clip))
     usual = np.maximum(before.max(axis=0), 0.2 * before.max())
     assert (after.max(axis=0) < 2.0 * usual).all()
+
+
+def test_a_run_up_stairs_does_not_turn_its_knees_over(data):
+    """Legs fold as far as legs do. Where an ankle came past its hip, a knee leapt by 60 cm."""
+    clip = clip_of(data, "run_mass")[1]
+    live = Grounder(clip, Terrain.stairs(0.15, 0.3, direction=poise.travel_direction(clip)))
+    times = np.arange(0.0, clip.duration, 1.0 / 60.0)
+    clip = Clip(times, clip.at(times))
+    before, after = (motion_of(each, live.figure).places for each in (clip, clip_shown(live, clip)[0]))
+    own, shown = (np.linalg.norm(np.diff(places[:, :, KNEE], 2, axis=0), axis=-1).max() for places in (before, after))
+    assert shown < own + 0.1
+    chord = np.linalg.norm(after[:, :, ANKLE] - after[:, :, HIP], axis=-1).min()
+    leg = np.linalg.norm(np.diff(after[0, 0, [HIP, KNEE, ANKLE]], axis=0), axis=-1).sum()
+    assert chord > 0.29 * leg

@@ -75,7 +75,8 @@ class Grounder:
     0.5 m, by at most 45 m/s^2; steps that rise ahead also lift them by their mean slope, as fast as they go. A foot
     between two steps stands on the higher one and its other end hangs over the edge; one that a step has overtaken as
     it lands comes out of it by a spring. The pelvis follows the plane that fits the ground under the feet, by at most
-    20 m/s^2, and sinks for a leg that is too short, by at most 15 m/s^2 and 0.15 m; what a leg then lacks, its foot
+    20 m/s^2, up steps as fast as they rise on average below it, and above ankles that come nearer to the hips than 0.3
+    of the leg. It sinks for a leg that is too short, by at most 15 m/s^2 and 0.15 m; what a leg then lacks, its foot
     gives. A knee changes its step by at most 45 m/s^2 more than as animated, for which an ankle gives 2 cm at most; no
     leg gets straighter than 99 % of its length, or than it is animated. Toes bend out of the ground, their tips by at
     most 40 m/s^2, and no farther than 60 degrees or as the clip bends them. A figure with arms leans by 0.3 of the

@@ -14,6 +14,7 @@ from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import gil_kernel
 from poise.kernels.ground.grounder_body import (
     KNEE_RATE,
+    compute_fold,
     keep_step,
     lean_body,
     move_pelvis,
@@ -295,6 +296,7 @@ def place_leg(leg, marks, s, frame, maps, up, shift, lean, dt, fresh, q, transla
     most = frame[MOST] if s[MODE] > 0.0 else soften_chord(frame, raised)
     axis = rotate(read_quat_at(frame, TURNS), read_vec_at(marks, AXIS))
     away = sub(read_vec_at(frame, NEW), raised)
+    away = Vec(away.x, away.y, min(away.z, -compute_fold(frame, away)))
     distance = max(norm(away), 1e-9)
     chord = smooth_chord(s, frame, min(distance, most), dt, fresh)
     to = add(raised, scale(away, chord / distance))

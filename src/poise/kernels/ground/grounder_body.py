@@ -53,6 +53,7 @@ _EASY, _MOST = 0.965, 0.99  # a leg is to be stretched so far, and is so far at 
 _REST = 0.3  # a leg that is animated straighter may become straighter still by this share of what is left
 KNEE_RATE = 80.0  # [1/s] at which a knee, or toes, left behind come after
 _MOMENT = 0.1  # [s]
+_FOLDED = 0.3  # a leg is folded so far at most, or as far as it is animated: share of its length, a knee at 145 degrees
 _GIVES, _BENT = 0.02, 0.3  # [m] by which an ankle is off for its knee at most; not at all from this share of the leg on
 _KNEE_PUSH = 45.0  # [m/s^2] by which it does at most: 12 mm a frame at 60 Hz
 
@@ -265,6 +266,23 @@ def compute_max_pelvis(frame):
 
 
 @inline
+def compute_fold(frame, away):
+    """Compute how far an ankle is below its hip at least [m].
+
+    away  from the hip to the ankle; only its level part counts
+    """
+    least = min(_FOLDED * measure_leg(frame), measure_chord(frame))
+    return math.sqrt(max(least * least - away.x * away.x - away.y * away.y, 0.0))
+
+
+@inline
+def compute_min_pelvis(frame):
+    """Compute the lowest hip above its foot."""
+    away = sub(read_vec_at(frame, NEW), place_hip(frame))
+    return away.z + compute_fold(frame, away)
+
+
+@inline
 def compute_sink(lacks, early):
     """Compute the sinking of the pelvis for a leg too short [m].
 
@@ -310,6 +328,8 @@ def move_pelvis(body, state, frames, settings, dt, fresh):
     """Move the pelvis with the ground, lower for short legs."""
     legs, rate = state.shape[0], settings[PELVIS_RATE]
     goal = measure_ground_below(state, frames)
+    for l in range(legs):
+        goal = max(goal, compute_min_pelvis(frames[l]))
     before, body[BASE_GOAL] = body[BASE_GOAL], goal
     if fresh:
         body[BASE], body[BASE_MOVES] = goal, 0.0

@@ -31,6 +31,7 @@ from poise.kernels.ground.grounder_walk import (
     HEEL,
     HELD,
     HIGHER,
+    HIPS,
     HORIZON,
     JUMP,
     LAID,
@@ -323,6 +324,19 @@ def measure_jump(s, j, here):
     return here[2] - s[at + 2] - x * (here[0] - s[at]) - y * (here[1] - s[at + 1])
 
 
+@inline
+def measure_body_rise(s, frame, rate, dt):
+    """Measure how fast steps rise below the hip [m/s].
+
+    It is their mean slope times the animated speed of the hip along them, and no more than brings up what is left.
+    """
+    if dt <= 0.0:
+        return 0.0
+    x, y = frame[PLACES] - s[HIPS], frame[PLACES + 1] - s[HIPS + 1]
+    rise = max(s[RAMP], 0.0) / dt * (x * s[RAMP_WAY] + y * s[RAMP_WAY + 1])
+    return min(rise, rate * max(-s[STEP], 0.0))
+
+
 @device_function
 def follow_ground(s, frame, marks, ground, settings, dt, fresh):
     """Follow tilt and height of the ground under the sole.
@@ -347,8 +361,10 @@ def follow_ground(s, frame, marks, ground, settings, dt, fresh):
         for c in range(5):
             s[GROUND + 5 * j + c] = ground[j, c]
     rate = settings[BLEND_RATE]
-    # The jump is taken out of the height and given to the spring, which lets go of it.
-    s[STEP], s[STEP_MOVES] = step_bounded_spring(s[STEP] - jump, s[STEP_MOVES], rate, _GENTLE, dt)
+    ramp = 0.0 if fresh else measure_body_rise(s, frame, rate, dt)
+    # The jump is taken out of the height and given to the spring, which lets go of it, and rises as the body does.
+    s[STEP], s[STEP_MOVES] = step_bounded_spring(s[STEP] - jump, s[STEP_MOVES] - ramp, rate, _GENTLE, dt)
+    s[STEP], s[STEP_MOVES] = s[STEP] + ramp * dt, s[STEP_MOVES] + ramp
     for c in range(2):
         goal = 0.5 * (ground[0, 3 + c] + ground[1, 3 + c])
         before, s[SLOPE_GOAL + c] = s[SLOPE_GOAL + c], goal
