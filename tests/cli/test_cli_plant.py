@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -282,6 +283,7 @@ BAD = [
     (("plant", WALK, "--terrain", "flat", "-o", "a.bvh", "--stretch", "9"), "stretch must be"),
     (("plant", "none.bvh", "--terrain", "flat", "-o", "a.bvh"), "none.bvh"),
     (("plant", samples.path("arm.urdf"), "--terrain", "flat", "-o", "a.glb"), "holds no animation"),
+    (("lock", "empty.bvh", "-o", "a.glb"), "empty.bvh: holds no animation: there is nothing to lock"),
     (("lock", WALK, "-o", "a.bvh", "--contacts", "none.json"), "none.json"),
     (("lock", WALK, "-o", "a.bvh", "--contacts", "other.toml"), "no contacts of the clip 'humanoid'"),
     (("lock", WALK, "-o", "a.bvh", "--save-contacts", "a.csv"), "end with .json or .toml"),
@@ -307,6 +309,9 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path, arguments, w
     (tmp_path / "ball.bvh").write_text(BALL)
     (tmp_path / "other.toml").write_text("[contacts.other]\n")
     np.savez(tmp_path / "far.npz", heights=np.zeros((2, 2)), origin=(100.5, 0, 10))
+    if "empty.bvh" in arguments:
+        tree = Path(WALK).read_text().split("MOTION")[0]
+        (tmp_path / "empty.bvh").write_text(f"{tree}MOTION\nFrames: 0\nFrame Time: 0.03\n")
     if "two.glb" in arguments:
         walk = poise.load(CHARACTER).clips[0]
         poise.save(

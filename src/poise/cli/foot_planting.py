@@ -24,6 +24,7 @@ from poise.cli.batch_run import run_batch
 from poise.cli.input_output_files import (
     ClipOption,
     IncludeRoot,
+    check_animated,
     check_distinct_outputs,
     check_overwrites_no_input,
     check_picture_path,
@@ -270,8 +271,7 @@ def find_clip_name(planted: Planted, used_names: Container[str], command: str) -
 
 
 def _select_source_clip(rig: Rig, request: PlantRequest, command: str) -> Clip:
-    if not rig.clips:
-        raise FileError(request.file, f"holds no animation: there is nothing to {command}")
+    check_animated(rig, request.file, command)
     return select_clip(rig, request.clip, f"poise {command}")
 
 
@@ -396,8 +396,7 @@ def plant_all_clips(
     A failed clip does not affect the others. FileError if all clips fail, and for a missing contact file.
     """
     rig = request.load()
-    if not rig.clips:
-        raise FileError(request.file, f"holds no animation: there is nothing to {command}")
+    check_animated(rig, request.file, command)
     clip_outputs, contact_files = (
         list_clip_outputs(outputs, rig.clips),
         list_contact_files(request.contact_file, rig.clips, "--contacts"),

@@ -169,6 +169,12 @@ def select_clip(rig: Rig, clip_name: str | None, option: str = "--every-frame") 
     return rig.clips[0]
 
 
+def check_animated(rig: Rig, file: Path, command: str) -> None:
+    """Raise FileError for a file without a frame of animation."""
+    if not any(len(clip) for clip in rig.clips):
+        raise FileError(file, f"holds no animation: there is nothing to {command}")
+
+
 def reject_all_clips(clip_name: str | None, reason: str) -> None:
     """Raise InputError for `--clip all` where one clip is needed."""
     if clip_name == registry.ALL_CLIPS:

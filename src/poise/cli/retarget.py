@@ -21,6 +21,7 @@ from poise.cli.batch_run import read_file_stamp, run_batch
 from poise.cli.input_output_files import (
     ClipOption,
     IncludeRoot,
+    check_animated,
     check_distinct_outputs,
     check_overwrites_no_input,
     check_picture_path,
@@ -139,8 +140,7 @@ class RetargetJob:
         return results
 
     def _select_clips(self, source: Rig, file: Path) -> list[Clip]:
-        if not source.clips:
-            raise FileError(file, "holds no animation: there is nothing to retarget")
+        check_animated(source, file, "retarget")
         return list(source.clips) if self.clip == ALL_CLIPS else [select_clip(source, self.clip, "poise retarget")]
 
     def find_match(self, file: Path, source: Rig, target: Rig) -> Match:

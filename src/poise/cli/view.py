@@ -14,7 +14,7 @@ import numpy as np
 import typer
 
 from poise.cli.goal_options import parse_goal
-from poise.cli.input_output_files import IncludeRoot, check_writable, select_clip
+from poise.cli.input_output_files import IncludeRoot, check_animated, check_writable, select_clip
 from poise.cli.retarget import load_match
 from poise.cli.terminal import say
 from poise.cli.terrain_options import DirectionOption, TerrainOptions, resolve_direction
@@ -299,8 +299,7 @@ def _load_side_by_side(
     with prefix_file_name(onto):
         target = load(onto, include_root=include_root)
         check_target(target.roles)
-    if not source.clips:
-        raise FileError(file, "holds no animation: there is nothing to retarget")
+    check_animated(source, file, "retarget")
     name = select_clip(source, clip, "--onto").name
     pairs = None if match is None else load_match(match, source, target)
     with prefix_file_name(file):

@@ -24,6 +24,10 @@ class MalformedExtrasError(Exception):
     """Error for malformed `extras.poise`. The reader ignores the extras with a note."""
 
 
+# Python parses no more
+_MAX_INT_DIGITS = 4_300
+
+
 def parse_document(data: bytes) -> Json:
     """Parse UTF-8 JSON into an object. NaN and Infinity are refused.
 
@@ -34,14 +38,20 @@ def parse_document(data: bytes) -> Json:
     except UnicodeDecodeError as error:
         raise BrokenError("JSON", f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
     try:
-        document = json.loads(text, parse_constant=_reject_constant)
+        document = json.loads(text, parse_constant=_reject_constant, parse_int=_parse_int)
     except RecursionError as error:
         raise BrokenError("JSON", "is nested too deeply") from error
-    except ValueError as error:  # JSONDecodeError, and integers of thousands of digits
+    except ValueError as error:
         raise BrokenError("JSON", f"cannot be parsed: {error}") from error
     if not isinstance(document, dict):
         raise BrokenError("JSON", f"is {_describe_type(document)} where a glTF document is an object")
     return cast("Json", document)
+
+
+def _parse_int(text: str) -> int:
+    if len(text) > _MAX_INT_DIGITS:
+        raise ValueError(f"a number has {len(text):,} digits")
+    return int(text)
 
 
 def _reject_constant(name: str) -> float:
