@@ -127,3 +127,53 @@ def test_legs_stay_straight_for_hands_at_hip_height():
         first, middle, tip = (result.pose.world[f"{side}{part}"].positions for part in ("UpLeg", "Leg", "Foot"))
         length = np.linalg.norm(middle - first) + np.linalg.norm(tip - middle)
         assert np.linalg.norm(tip - first) > 0.95 * length
+
+
+def test_who_crawls_has_a_flat_back(standing):
+    """The pelvis bows about placed hips, as far as these bend over their thighs."""
+    world = standing.world
+    ground = world["LeftToe"].positions[1]
+    thigh = np.linalg.norm(world["LeftLeg"].positions - world["LeftUpLeg"].positions)
+    trunk = np.linalg.norm(world["LeftArm"].positions - world["LeftUpLeg"].positions)
+    hips = np.array([0.0, ground + thigh + 0.1, 0.0])
+    goals = [poise.Position("Hips", hips)]
+    for side, sign in SIDES.items():
+        goals.append(poise.Position(f"{side}Foot", [0.1 * sign, ground + 0.08, -0.42]))
+        goals.append(poise.Position(f"{side}Hand", [0.18 * sign, ground + 0.06, 1.0 * trunk]))
+    result = poise.solve(standing, goals, free_root=True)
+    assert result.reached
+    pose = result.pose
+    up = normalise(pose.world["Neck"].positions - pose.world["Hips"].positions)
+    assert abs(up @ UP) < 0.35  # level within 20 degrees
+    bend = poise.rotations.multiply(
+        poise.rotations.inverse(pose.world["Hips"].rotations), pose.world["Chest"].rotations
+    )
+    at_rest = poise.rotations.multiply(
+        poise.rotations.inverse(standing.world["Hips"].rotations), standing.world["Chest"].rotations
+    )
+    assert np.degrees(2 * np.arccos(min(abs(bend @ at_rest), 1.0))) < 10.0  # 93 with the pelvis upright
+
+
+def test_who_sits_bows_in_the_spine_where_hips_end(standing):
+    """From a chair hips go on by 30 degrees; the back does the rest."""
+    world = standing.world
+    hips = world["LeftLeg"].positions * UP + [0.0, 0.1, 0.0]
+    goals = [poise.Position("Hips", hips)]
+    for side, sign in SIDES.items():
+        foot = [0.1 * sign, world["LeftFoot"].positions[1], 0.42]
+        goals.append(poise.Position(f"{side}Foot", foot))
+        goals.append(poise.Position(f"{side}Hand", [0.12 * sign, world["LeftFoot"].positions[1] + 0.05, 0.6]))
+    result = poise.solve(standing, goals, free_root=True)
+    assert result.reached
+    turned = [
+        poise.rotations.rotate(
+            poise.rotations.multiply(
+                result.pose.world[joint].rotations, poise.rotations.inverse(standing.world[joint].rotations)
+            ),
+            UP,
+        )
+        for joint in ("Hips", "Chest")
+    ]
+    pelvis, chest = (np.degrees(np.arctan2(way @ FORWARD, way @ UP)) for way in turned)
+    assert 10.0 < pelvis < 45.0
+    assert chest > pelvis + 15.0

@@ -545,8 +545,8 @@ def carry_root(
     targets = np.ascontiguousarray(targets)
     world, count = pose.world, len(targets)
     firsts = find_first_joints(bends, pose, count)
-    lengths, is_leg, reaches, leg_reaches = _find_reaches(pose.skeleton, bends)
-    hips, place = _average_points(firsts[:, is_leg]), np.empty((count, 7))
+    lengths, is_leg, reaches, leg_reaches = find_reaches(pose.skeleton, bends)
+    hips, place = average_points(firsts[:, is_leg]), np.empty((count, 7))
     if turn is not None:
         firsts = _turn_about(turn, hips, firsts)
     stood = hips
@@ -595,7 +595,9 @@ class _Reaches(NamedTuple):
     legs: Floats
 
 
-def _find_reaches(skeleton: Skeleton, bends: Sequence[Bends]) -> _Reaches:
+def find_reaches(skeleton: Skeleton, bends: Sequence[Bends]) -> _Reaches:
+    """Find how far limbs are asked to reach, once."""
+
     def find() -> _Reaches:
         lengths = np.array([one.limb.numbers[NATURAL_BEND_LENGTH] for one in bends])
         is_leg = np.array([one.limb.kind == "leg" for one in bends])
@@ -626,9 +628,9 @@ def twist_spine(
     s, count, joints = pose.skeleton, len(targets), list(spine)
     shoulders = find_first_joints([bends[arm] for arm in arms], pose, count)
     world = pose.world
-    pivots = np.broadcast_to(_average_points(world.positions.reshape(-1, len(s), 3)[:, joints]), (count, 3))
+    pivots = np.broadcast_to(average_points(world.positions.reshape(-1, len(s), 3)[:, joints]), (count, 3))
     up = find_up(s)
-    reaches = _find_reaches(s, bends).lengths[arms] * _UNTWISTED
+    reaches = find_reaches(s, bends).lengths[arms] * _UNTWISTED
     twists, pelvis_twists = np.empty(count), np.empty(count)
     figures = map(prepare_for_kernel, (pivots, shoulders, targets[:, arms], ahead, up, reaches))
     kernels.posture_trunk.find_twists(*figures, twists, pelvis_twists)
@@ -647,8 +649,8 @@ def twist_spine(
 def reach_with_legs(bends: Sequence[Bends], pose: Pose, root: str, targets: Floats, shift: Floats) -> Floats:
     """Return places (k, 7) of a root shifted within its legs' reach."""
     firsts = find_first_joints(bends, pose, len(targets)) + shift[:, None]
-    lengths, is_leg, _, reaches = _find_reaches(pose.skeleton, bends)
-    hips, place = _average_points(firsts[:, is_leg]), np.empty((len(targets), 7))
+    lengths, is_leg, _, reaches = find_reaches(pose.skeleton, bends)
+    hips, place = average_points(firsts[:, is_leg]), np.empty((len(targets), 7))
     kernels.posture.place_roots(hips, firsts, np.ascontiguousarray(targets), is_leg, lengths * _FOLDED, reaches, place)
     own = pose.world[root]
     place[:, :3] += own.positions.reshape(-1, 3) + shift - hips
@@ -681,7 +683,7 @@ def _find_spine_columns(skeleton: Skeleton, spine: Sequence[int]) -> Ints:
     return get_or_compute(skeleton, "spine columns", tuple(spine), find)
 
 
-def _average_points(points: Floats) -> Floats:
+def average_points(points: Floats) -> Floats:
     """Average points (k, l, 3) one by one."""
     return np.add.accumulate(points, axis=1)[:, -1] / points.shape[1]
 

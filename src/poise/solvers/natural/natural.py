@@ -70,6 +70,7 @@ from poise.solvers.natural.limbs import (
     reach_with_legs,
     twist_spine,
 )
+from poise.solvers.natural.placed_hips import bow_from_hips
 from poise.solvers.natural.roll import PosedRoll, pose_rolls, share_rolls
 from poise.solvers.natural.stages import NaturalStage, find_stages, has_lone_limbs
 from poise.solvers.natural.surroundings import BODY_ALONE, NOTHING_AROUND, Obstacles, Surroundings
@@ -517,6 +518,9 @@ def _run_stages(
     is_short: Bools | None = None
     known: dict[str, Surroundings] = {}
     for i, stage in enumerate(stages):
+        if stage.hips >= 0:
+            pose, lean = _bow_trunk(problem, stage, pose, targets, _sharpen(tolerance), request)
+            continue
         if stage.carries:
             pose, lean = _carry_root(problem, stage, targets, _sharpen(tolerance), request)
             continue
@@ -679,6 +683,22 @@ def _carry_root(
     q = _place_root(problem, stage, start, shifted, sharp, request).flat_q
     is_shifted = (shift != 0.0).any(axis=1)[:, None]
     return problem.make_pose_unchecked(np.where(is_shifted, q, after.flat_q)), np.where(is_shifted, lean, found.lean)
+
+
+def _bow_trunk(
+    problem: Problem, stage: NaturalStage, pose: Pose, targets: Floats, sharp: Tolerance, request: Request
+) -> tuple[Pose, Floats | None]:
+    """Bow trunks about placed hips.
+
+    Return poses and turns (k, 4) of the pelvis; None where all hands are near.
+    """
+    limbs = [(limb.bends, limb.columns[:3]) for limb in stage.carries if limb.bends is not None]
+    bends, tips = [each for each, _ in limbs], np.stack([targets[:, columns] for _, columns in limbs], axis=1)
+    ahead = find_facing(bends, pose, find_up(problem.skeleton), len(targets))
+    root = stage.goals[0]
+    assert isinstance(root, Place)
+    found = bow_from_hips(bends, pose, root.joint, stage.hips, stage.spine, tips, ahead)
+    return (pose, None) if found is None else (_place_root(problem, stage, pose, found, sharp, request), found.lean)
 
 
 def _place_root(

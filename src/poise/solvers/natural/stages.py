@@ -55,6 +55,7 @@ class NaturalStage(NamedTuple):
     poled    of a limb with a Pole: which numbers are that goal's; None where the body says to which side it bends
     toes     of a leg whose toes are held: how they hang on their foot
     carries  of a root without goals: the stages of the limbs that it is carried nearer to their targets for
+    hips     of a root that was placed before: their row, about which the trunk bows for these limbs; -1 elsewhere
     pinned   of the same: which of these are legs with pinned feet
     spine    of the same: the rows between it and the arms that bend when it bows
     """
@@ -67,6 +68,7 @@ class NaturalStage(NamedTuple):
     poled: Ints | None = None
     toes: HeldToes | None = None
     carries: tuple[NaturalStage, ...] = ()
+    hips: int = -1
     pinned: tuple[bool, ...] = ()
     spine: tuple[int, ...] = ()
     weighed: tuple[int, ...] = ()
@@ -148,7 +150,9 @@ def _build_stages(problem: Problem) -> tuple[NaturalStage, ...]:
     first: list[NaturalStage] = []
     if root is not None and of_root:
         first.append(_build_shared_stage(of_root, free_root=True))
-    elif root is not None and any(stage.bends and stage.bends.limb.kind == "leg" for stage in found):
+        if not of_trunk and _has(found, "arm") and _has(found, "leg") and _are_placed(skeleton, of_root, root[-1]):
+            first.append(_build_root_stage(problem, root[0], tuple(found), held)._replace(hips=root[-1]))
+    elif root is not None and _has(found, "leg"):
         first.append(_build_root_stage(problem, root[0], tuple(found), held))
     looks = _find_gaze(problem, of_trunk, found, held, root if first and not of_root else None)
     if looks is not None:
@@ -156,6 +160,18 @@ def _build_stages(problem: Problem) -> tuple[NaturalStage, ...]:
     elif of_trunk and (found or first) and (root is None or of_root):
         first.append(_build_shared_stage(of_trunk, free_root=False))
     return tuple(stage for stage in (*first, *found) if _is_solvable(problem, stage))
+
+
+def _are_placed(skeleton: Skeleton, of_root: Sequence[_StageGoal], hips: int) -> bool:
+    """Return whether the only goal of a root places its hips."""
+    goal = of_root[0].goal
+    is_alone = len(of_root) == 1 and skeleton.index(goal.joint) == hips
+    return is_alone and _holds_place(goal, skeleton) and "rotation" not in goal.measures
+
+
+def _has(limbs: Sequence[NaturalStage], kind: str) -> bool:
+    """Return whether limbs of a kind have stages."""
+    return any(limb.bends is not None and limb.bends.limb.kind == kind for limb in limbs)
 
 
 def _find_gaze(
@@ -173,11 +189,10 @@ def _find_gaze(
     """
     if not problem.free_root or len(of_trunk) != 1 or not isinstance(of_trunk[0].goal, LookAt):
         return None
-    has_arms = any(limb.bends is not None and limb.bends.limb.kind == "arm" for limb in limbs)
     hips = find_joint_by_role(problem.skeleton, "hips")
     pelvis = hips if standing_root is not None and hips == standing_root[0] and hips not in held else None
     goal = of_trunk[0].goal
-    chain = build_gaze_chain(problem, goal, has_other_goals=has_arms, pelvis=pelvis)
+    chain = build_gaze_chain(problem, goal, has_other_goals=_has(limbs, "arm"), pelvis=pelvis)
     if chain is None or held.intersection(*[goal.shares(problem.skeleton)]):
         return None
     return NaturalStage((goal,), of_trunk[0].columns, free_root=False, gaze=chain)

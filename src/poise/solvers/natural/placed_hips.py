@@ -1,0 +1,83 @@
+"""Placed hips: trunks bow about hips with a place alone.
+
+Where hands ahead or behind are out of reach of an upright trunk, it bows about the hips by as little as will do, as in
+crawling. The pelvis takes the bow as far as hips bend over their thighs, which keeps the back straight; the spine takes
+the rest in equal shares, as in someone who sits on the floor and reaches for the toes. What is beside the figure is
+left to the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from poise.maths import rotations
+from poise.maths.arrays import Floats
+from poise.maths.vectors import cross, dot_rows
+from poise.model.pose import Pose
+from poise.solvers.natural.limbs import Bends, Carried, average_points, find_first_joints, find_reaches, find_up
+
+# Bend of hips with bent knees ahead and back, and of a spine ahead [rad] (AAOS; Kapandji, volume 3).
+_HIPS_AHEAD_RAD, _HIPS_BACK_RAD, _SPINE_RAD = np.radians([120.0, 30.0, 105.0])
+# Of the way of a shoulder to a hand's direction: the last 12 degrees are left, which arms reach that are asked for 95 %
+# of their length, so that bows do not leap where a hand goes out of reach.
+_LEFT_OVER_RAD = np.radians(12.0)
+
+
+def bow_from_hips(
+    bends: Sequence[Bends], pose: Pose, root: str, hips: int, spine: Sequence[int], targets: Floats, ahead: Floats
+) -> Carried | None:
+    """Bow trunks about placed hips towards hands. None where all are within reach.
+
+    hips     their row
+    targets  (k, l, 3) of hands and feet
+    ahead    (k, 3) level front of the pelvis
+    """
+    centres, up = pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, hips], find_up(pose.skeleton)
+    arms = [j for j, one in enumerate(bends) if one.limb.kind == "arm"]
+    shoulders = average_points(find_first_joints([bends[j] for j in arms], pose, len(targets))) - centres
+    hands, reach = average_points(targets[:, arms]) - centres, find_reaches(pose.skeleton, bends).all[arms].mean()
+    bow = _find_bow(shoulders, hands, reach, ahead, up)
+    if not bow.any():
+        return None
+    left = cross(up, ahead)
+    pelvis = np.minimum(bow, _find_room(bends, pose, targets, ahead)) if spine else np.minimum(bow, _HIPS_AHEAD_RAD)
+    turn, own = rotations.about(left, pelvis), pose.world[root]
+    place = np.empty((len(targets), 7))
+    place[:, :3] = centres + rotations.rotate(turn, own.positions.reshape(-1, 3) - centres)
+    place[:, 3:] = rotations.multiply(turn, own.rotations.reshape(-1, 4))
+    return Carried(place, turn, np.minimum(bow - pelvis, _SPINE_RAD) / max(len(spine), 1), left)
+
+
+def _find_bow(shoulders: Floats, hands: Floats, reach: float, ahead: Floats, up: Floats) -> Floats:
+    """Find the smallest bows (k,) ahead to bring shoulders within reach.
+
+    Shoulders and hands are from the hips. The more a hand is beside its shoulder, the less a bow is for it.
+    """
+    aside = dot_rows(hands - shoulders, cross(up, ahead))
+    shoulder_ahead, shoulder_up = dot_rows(shoulders, ahead), dot_rows(shoulders, up)
+    hand_ahead, hand_up = dot_rows(hands, ahead), dot_rows(hands, up)
+    from_shoulder = np.arctan2(hand_ahead, hand_up) - np.arctan2(shoulder_ahead, shoulder_up)
+    angle = np.mod(from_shoulder + 0.5 * np.pi, 2.0 * np.pi) - 0.5 * np.pi  # what is low behind comes last
+    squares = shoulder_ahead**2 + shoulder_up**2 + hand_ahead**2 + hand_up**2
+    product = 2.0 * np.sqrt((shoulder_ahead**2 + shoulder_up**2) * (hand_ahead**2 + hand_up**2))
+    cosine = (squares - np.maximum(reach * reach - aside * aside, 0.0)) / np.where(product > 0.0, product, 1.0)
+    left_over = np.maximum(np.arccos(np.clip(cosine, -1.0, 1.0)), _LEFT_OVER_RAD)
+    needed = np.maximum(np.abs(angle) - left_over, 0.0)
+    size = hand_ahead**2 + aside**2
+    share = hand_ahead**2 / np.where(size > 0.0, size, 1.0)
+    return share * np.where(angle < 0.0, -np.minimum(needed, _HIPS_BACK_RAD), needed)
+
+
+def _find_room(bends: Sequence[Bends], pose: Pose, targets: Floats, ahead: Floats) -> Floats:
+    """Find how far pelves (k,) may bow over thighs."""
+    legs, up = [j for j, one in enumerate(bends) if one.limb.kind == "leg"], find_up(pose.skeleton)
+    firsts, used = find_first_joints([bends[j] for j in legs], pose, len(targets)), np.zeros(len(targets))
+    for i, j in enumerate(legs):
+        thigh, shin = bends[j].limb.lengths
+        chord = targets[:, j] - firsts[:, i]
+        length = np.clip(np.sqrt(dot_rows(chord, chord)), max(abs(thigh - shin), 1e-6 * thigh), thigh + shin)
+        at_hip = np.arccos(np.clip((thigh**2 + length**2 - shin**2) / (2.0 * thigh * length), -1.0, 1.0))
+        used = np.maximum(used, at_hip + np.arctan2(dot_rows(chord, ahead), -dot_rows(chord, up)))
+    return np.maximum(_HIPS_AHEAD_RAD - used, 0.0)
