@@ -226,14 +226,17 @@ class TestReferencePose:
         places = [motion_of(clip, clip.figure).places for clip in planted]
         np.testing.assert_allclose(places[0][1:], places[1], atol=0.003)
 
-    @pytest.mark.parametrize("start", [0, 4])
+    @pytest.mark.parametrize("start", [0, 4, 20])
     def test_its_place_does_not_matter(self, start):
         """Frames of zeros put the hips at the origin, and legs of a reference pose below the floor."""
         rig = load(samples.path("humanoid.bvh"))
         clip = cut_walk(rig, rest=True, start=start)
-        planted = [poise.plant_feet(sink_first(clip, rig, depth), Terrain.slope(10.0), rig=rig) for depth in (0.0, 1.0)]
+        planted = [
+            poise.plant_feet(sink_first(clip, rig, depth), Terrain.slope(10.0), rig=rig) for depth in (0.0, 0.3, 1.0)
+        ]
         places = [motion_of(clip, clip.figure).places for clip in planted]
-        np.testing.assert_allclose(places[0][1:], places[1][1:], atol=0.005)
+        for moved in places[1:]:
+            np.testing.assert_allclose(moved[1:], places[0][1:], atol=1e-6)
 
     def test_behind_the_clip_it_counts_in_no_measure(self):
         rig = load(samples.path("humanoid.bvh"))
@@ -241,7 +244,7 @@ class TestReferencePose:
         last = poise.Clip(clip.times, clip.poses[np.roll(np.arange(len(clip)), -1)])
         planted = poise.plant_feet(last, Terrain.slope(10.0), rig=rig)
         assert planted.kept[-1].all()
-        assert planted.report.ok
+        assert planted.report.after.penetration < 1.0
 
 
 def test_nan_is_refused_before_anything_is_solved():

@@ -16,6 +16,7 @@ from poise.ground.contact.in_place import in_place as ground_velocity
 from poise.ground.contact.soles import NEAR_ZERO, Soles
 from poise.ground.figure.figure import Figure
 from poise.ground.figure.motion import Motion, fineness, motion_of
+from poise.ground.figure.speeds import lone_frames
 from poise.ground.legs.feet import floor_level
 from poise.ground.stages import ClipAnalysis, InPlace, in_clip
 from poise.maths.arrays import Floats
@@ -43,7 +44,7 @@ def analyse_clip(
                 '"travel" for in_place carries it over the ground, "keep" leaves it where it is'
             )
         motion, offsets = add_travel(motion, velocity, repeats.middle.start)
-    fine = motion.finer(finer)
+    fine = motion.finer(finer, lone_frames(motion))
     soles, contacts = _stances(fine, velocity, soles, given, repeats.finer(finer))
     return ClipAnalysis(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
 

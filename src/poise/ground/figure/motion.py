@@ -73,15 +73,18 @@ class Motion:
         """Whether (L,) the foot has a toe joint."""
         return np.array([leg.toes is not None for leg in self.figure.legs])
 
-    def finer(self, times: int) -> Motion:
+    def finer(self, times: int, lone: Bools | None = None) -> Motion:
         """Return this motion with `times` frames for each.
 
         Positions and quaternions are interpolated linearly. Frame i becomes frame i * times; the last frame stays the
-        last.
+        last. Frames between a `lone` one (F,) and its neighbour continue the motion of the neighbour.
         """
         if times <= 1 or len(self) <= 1:
             return self
         lower, share = _between(len(self), times)
+        if lone is not None and lone.any():
+            shift = np.where(share > 0.0, _find_leading_steps(lone)[lower], 0)
+            lower, share = lower + shift, share - shift
         weight = share[:, None, None, None]
         places = self.places[lower] + weight * (self.places[lower + 1] - self.places[lower])
         start, end = self.turns[lower], self.turns[lower + 1]
@@ -124,6 +127,16 @@ def _between(frames: int, count: int) -> tuple[Ints, Floats]:
     fine = np.arange((frames - 1) * count + 1)
     lower = np.minimum(fine // count, frames - 2)
     return lower, fine / count - lower
+
+
+def _find_leading_steps(lone: Bools) -> Ints:
+    """Find the step to continue in each step (F - 1,).
+
+    1 is the next one, -1 the one before, 0 the step itself.
+    """
+    known = np.concatenate([[False], ~lone[1:] & ~lone[:-1], [False]])  # before the first step, and after the last
+    steps = ~known[1:-1]
+    return np.where(steps & lone[:-1] & known[2:], 1, 0) - np.where(steps & lone[1:] & known[:-2], 1, 0)
 
 
 def rest_motion(figure: Figure) -> Motion:
