@@ -229,6 +229,17 @@ def test_a_robot_climbs_in_the_same_call(walking_g1, ground):
     assert rises[1] > rises[0] + 0.3
 
 
+@pytest.mark.parametrize(("rise", "going"), [(-0.08, 0.4), (-0.1, 0.35), (0.08, 0.4)])
+def test_swinging_soles_keep_out_of_steps(walking_g1, rise, going):
+    walk, robot, _ = walking_g1
+    stairs = poise.Terrain.stairs(rise, going, direction=(1.0, 0.0, 0.0), up="z")
+    done = poise.retarget(walk, robot, ground=stairs)
+    for side in done.contacts.legs:
+        points = place_g1_points(done, side, np.array([*G1_HEEL, *G1_BALL]) - [0.0, 0.0, G1_RADIUS_M])
+        ground = done.robot.sample(points[..., :2].reshape(-1, 2))[0].reshape(points.shape[:2])
+        assert (points[..., 2] - ground).min() > -0.003
+
+
 def test_treads_shorter_than_the_sole_are_told(walking_g1):
     walk, robot, _ = walking_g1
     done = poise.retarget(walk, robot, ground=poise.Terrain.stairs(0.08, 0.2, direction=(1.0, 0.0, 0.0), up="z"))

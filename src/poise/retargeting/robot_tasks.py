@@ -28,6 +28,8 @@ _FREE_FOOT_WEIGHT = 0.5
 _HAND_WEIGHT, _HEAD_WEIGHT, _SWING_FOOT_WEIGHT, _STANDING_FOOT_WEIGHT = 0.15, 0.3, 3.0, 30.0
 # weights of places, in the lengths of `clip_solve`
 _HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 30.0, 1500.0
+# of a swinging foot over an edge, in full from a lift of this part of the leg on
+_LIFTED_WEIGHT, _FULL_LIFT = 120.0, 0.05
 # of hips that stay as at rest
 _HELD_HIPS_WEIGHT = 30.0
 _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
@@ -193,7 +195,9 @@ class TaskBuilder:
         firm = _STANDING_FOOT_WEIGHT if self._has_full_leg(side) else _FREE_FOOT_WEIGHT
         turn_weights = _SWING_FOOT_WEIGHT + stands * (firm - _SWING_FOOT_WEIGHT)
         self._add_turn(segment, rotations.from_matrix(path.turns), self.weights.feet * turn_weights)
-        weights = self.weights.feet * (_SWING_WEIGHT + stands * (_STANDING_WEIGHT - _SWING_WEIGHT))
+        lifted = np.minimum(path.lift / (_FULL_LIFT * self.target.leg_length), 1.0)
+        swings = _SWING_WEIGHT + lifted * (_LIFTED_WEIGHT - _SWING_WEIGHT)
+        weights = self.weights.feet * (swings + stands * (_STANDING_WEIGHT - swings))
         row, node = segment.row, int(self.tree.nodes[segment.row])
         for along in (sole.heel, sole.ball):
             point = np.array([along, -sole.height, 0.0])

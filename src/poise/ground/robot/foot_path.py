@@ -64,11 +64,13 @@ class FootPath(NamedTuple):
     places  (F, 3) of the ankle
     turns   (F, 3, 3) columns are heading, up, right
     shift   (F, 3) from where the directions of the leg lead
+    lift    (F,) of it, the part by which the swinging foot is lifted out of the ground
     """
 
     places: Floats
     turns: Floats
     shift: Floats
+    lift: Floats
 
 
 # heights (k,) and normals (k, 3) of the ground under points (k, 2)
@@ -101,8 +103,9 @@ def find_foot_path(
     swung = rotations.as_matrix(rotations.from_vector(fill_between(turned, on))) @ turns
     stood = np.where(on[:, None, None], stood, swung)
     places = np.where(on[:, None], places, ankles + shift)
-    places[:, 2] += compute_lift(places, stood, on, sole, sample, step_s)
-    return FootPath(places, stood, places - ankles)
+    lift = compute_lift(places, stood, on, sole, sample, step_s)
+    places[:, 2] += lift
+    return FootPath(places, stood, places - ankles, lift)
 
 
 def _stand(
