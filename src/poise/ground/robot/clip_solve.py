@@ -41,7 +41,7 @@ _PAIR_WEIGHT = 40.0
 _MAX_ROUNDS = 20
 # the largest weight of a task in the first stages, and that of speeds; the gains of a round that end these stages
 _SOFT_WEIGHT, _SOFT_SPEED_WEIGHT, _SOFT_GAIN, _APART_GAIN = 10.0, 2000.0, 0.05, 0.01
-_MAX_REFUSALS, _MAX_LIMIT_ROUNDS = 5, 4
+_MAX_REFUSALS, _REFUSALS_OF_FRAMES, _MAX_LIMIT_ROUNDS = 6, 3, 4
 # a round that gains less of the cost is the last one: with more, speeds stay 2 % above their limits
 _MIN_GAIN = 2e-4
 _FIRST_DAMPING, _LEAST_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 10.0
@@ -247,16 +247,16 @@ class _Solver:
     ) -> tuple[JointMotion, _Measured | None, Floats]:
         """Take a step to a lower cost.
 
-        Frames that it makes worse are damped until it is lower.
+        Frames that it makes worse are damped until it is lower, then all: speeds are costs between frames.
         """
         costs = self._costs.copy()
-        for _ in range(_MAX_REFUSALS):
+        for refusals in range(_MAX_REFUSALS):
             self._compute_step(motion, before, damping)
             moved = self._move(motion)
             after = self._measure(moved, with_matrix=False)
             if after.cost < before.cost:
                 return moved, after, np.maximum(_LEAST_DAMPING, damping / _DAMPING_FACTOR)
-            worse = count_frames_to(self._costs > costs) <= _DAMPED_AROUND
+            worse = (count_frames_to(self._costs > costs) <= _DAMPED_AROUND) | (refusals >= _REFUSALS_OF_FRAMES)
             damping = np.where(worse, np.maximum(_REFUSAL_FACTOR * damping, _REFUSED_DAMPING), damping)
         return motion, None, damping
 
