@@ -33,7 +33,7 @@ def format_number(value: float, digits: int = 4, size: float = 1.0) -> str:
 
 
 def format_size(value: float, digits: int = 3) -> str:
-    """Format a size with few digits, but without an exponent. Examples: `0.84`, `41.5`, `1,628`."""
+    """Format a size with few digits, large ones without an exponent. Examples: `0.84`, `41.5`, `1,628`."""
     return f"{value:.{digits}g}" if abs(value) < 10**digits - 0.5 else f"{value:,.0f}"
 
 

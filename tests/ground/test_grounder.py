@@ -21,6 +21,7 @@ from poise.ground.report.measures import measures_of, paths_of
 from poise.io import samples
 from poise.kernels import springs
 from poise.kernels.ground import grounder_walk
+from poise.maths import rotations
 from tests.conftest import ROOT
 from tests.ground.clips import clip_of, ground_of
 from tests.kernels.kernel_entries import entered
@@ -525,3 +526,20 @@ def test_a_run_up_stairs_does_not_turn_its_knees_over(data):
     chord = np.linalg.norm(after[:, :, ANKLE] - after[:, :, HIP], axis=-1).min()
     leg = np.linalg.norm(np.diff(after[0, 0, [HIP, KNEE, ANKLE]], axis=0), axis=-1).sum()
     assert chord > 0.29 * leg
+
+
+@pytest.mark.parametrize("degrees", [90.0, 130.0])
+def test_a_foot_that_is_animated_above_its_hip_stays_there(degrees):
+    """A kick: only ground that rises folds a leg farther than it is animated."""
+    live, thigh = grounder(), figure().skeleton.q_slice("LeftUpLeg")
+    upper = figure().world["LeftUpLeg"].rotations
+    for i in range(80):
+        turn = rotations.about(np.array([1.0, 0.0, 0.0]), -np.radians(degrees) * np.sin(np.pi * i / 79) ** 2)
+        q = figure().q.copy()
+        local = rotations.multiply(rotations.inverse(upper), rotations.multiply(turn, upper))
+        q[thigh] = rotations.multiply(q[thigh], local)
+        pose = figure().with_q(q)
+        shown = live(pose, SECOND)
+        for joint in ("Hips", "LeftFoot"):
+            off = shown.world[joint].positions - pose.world[joint].positions
+            assert np.linalg.norm(off) < 0.03 * metre()  # 0.55 for a leg that folds to its hip

@@ -14,6 +14,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import motion_of
 from poise.ground.plant import free_base
 from poise.ground.robot.planting import measure_robot_feet
+from poise.ground.robot.sole_notes import SoleTrack, describe_stances_of
 from poise.ground.robot.stance_notes import describe_stances
 from poise.maths import rotations
 from poise.model.limits import Range
@@ -349,3 +350,28 @@ def test_the_command_line_frees_a_base_and_takes_folders(data, tmp_path):
         tmp_path / "planted.csv",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def track(heights, slope, times, step=0.0):
+    """A level sole 0.2 m long whose ball stands on ground that falls back to its heel, evenly or by a step."""
+    corners = np.array([[-0.1, 0.03, 0.0], [-0.1, -0.03, 0.0], [0.1, 0.03, 0.0], [0.1, -0.03, 0.0]])
+    corners = np.tile(corners, (len(times), 1, 1))
+    corners[..., 0] += np.asarray(heights)[:, None]
+    ground = np.where(corners[..., 0] < corners[..., 0].mean(axis=1, keepdims=True), -0.2 * slope - step, 0.0)
+    middle, stands = np.full(len(times), -0.1 * slope), np.ones(len(times), dtype=bool)
+    return SoleTrack("left", np.asarray(times), corners, corners[..., 2] - ground, ground, middle, stands, stands)
+
+
+def test_a_slope_under_a_level_sole_is_no_edge():
+    times = np.arange(5) / 30.0
+    (note,) = describe_stances_of(track(np.zeros(5), 0.15, times), {})
+    assert "is up to 30 mm off the ground" in note
+    (note,) = describe_stances_of(track(np.zeros(5), 0.0, times, step=0.03), {})
+    assert "reaches over an edge with its heel, 30 mm above the ground" in note
+
+
+def test_times_that_repeat_have_no_speed():
+    times = [0.0, 0.1, 0.1, 0.2]
+    assert describe_stances_of(track([0.0, 0.0, 0.01, 0.01], 0.0, times), {}) == []
+    (note,) = describe_stances_of(track([0.0, 0.0, 0.0, 0.01], 0.0, times), {})
+    assert "slides by up to 10 cm/s" in note

@@ -78,3 +78,11 @@ class TestShots:
     @pytest.mark.parametrize("frames", [1, 2, 3])
     def test_few_frames_are_one_shot(self, frames):
         assert set(shots_of(moved(path(frames), path(frames))).first) == {0}
+
+
+def test_a_reference_pose_at_the_end_stays_the_last_frame():
+    offsets = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.2, 0.0, 0.0], [5.0, 0.0, 0.0]])
+    fine = moved(offsets, offsets, 30.0).finer(4, np.array([False, False, False, True]))
+    places = fine.places[:, 0, 0, 0] - fine.places[0, 0, 0, 0]
+    assert places[-1] == pytest.approx(5.0)
+    np.testing.assert_allclose(places[:-1], 0.025 * np.arange(12), atol=1e-12)  # what is between goes on

@@ -9,6 +9,7 @@ import poise
 from poise.io import samples
 from poise.kernels import posture_trunk
 from poise.maths.vectors import normalise
+from poise.solvers.natural import placed_hips
 
 FIGURE = poise.load(samples.path("humanoid.glb"))
 LEFT, UP, FORWARD = np.eye(3)
@@ -177,3 +178,31 @@ def test_who_sits_bows_in_the_spine_where_hips_end(standing):
     pelvis, chest = (np.degrees(np.arctan2(way @ FORWARD, way @ UP)) for way in turned)
     assert 10.0 < pelvis < 45.0
     assert chest > pelvis + 15.0
+
+
+@pytest.mark.parametrize("behind", [0.2, 0.3, 0.5])
+@pytest.mark.parametrize("height", [0.05, 0.1, 0.2])
+def test_who_sits_and_props_hands_behind_leans_back(standing, behind, height):
+    """Low behind the hips is not far ahead."""
+    world = standing.world
+    ground = world["LeftToe"].positions[1]
+    goals = [poise.Position("Hips", [0.0, ground + 0.12, 0.0])]
+    for side, sign in SIDES.items():
+        goals.append(poise.Position(f"{side}Foot", [0.1 * sign, ground + 0.08, 0.75]))
+        goals.append(poise.Position(f"{side}Hand", [0.22 * sign, ground + height, -behind]))
+    result = poise.solve(standing, goals, free_root=True)
+    assert result.reached
+    trunk = result.pose.world["Neck"].positions - result.pose.world["Hips"].positions
+    assert -40.0 < np.degrees(np.arctan2(trunk @ FORWARD, trunk @ UP)) < 5.0  # 89 and more
+
+
+def test_bows_fade_where_hands_are_straight_below_the_hips():
+    """From there ahead is as near as behind."""
+    shoulders, up = np.array([[0.0, 0.0, 0.0]]) + 0.5 * UP, UP
+    angles = np.radians(np.linspace(150.0, 210.0, 61))
+    hands = 0.9 * (np.cos(angles)[:, None] * UP + np.sin(angles)[:, None] * FORWARD)
+    ahead = np.tile(FORWARD, (61, 1))
+    bows = placed_hips._find_bow(np.repeat(shoulders, 61, axis=0), hands, 0.5, ahead, up)
+    assert abs(bows[30]) < 1e-9
+    assert np.abs(np.diff(bows)).max() < np.radians(10.0)
+    assert bows[0] > np.radians(60.0) > 0.0 > bows[-1]

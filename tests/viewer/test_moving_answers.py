@@ -110,6 +110,20 @@ class TestRestarts:
             pull(session, phase, height)
         assert followed == [False, True, True, True, True, False]
 
+    def test_the_limit_counts_for_each_move(self, session, monkeypatch):
+        limited = []
+        monkeypatch.setattr(view_solver, "limit_restarts", lambda solver, count: limited.append(count) or solver)
+        pull(session, "start")
+        assert limited == []
+        pull(session, "move")
+        assert limited == [view_solver._DRAG_RESTARTS]
+
+    def test_moves_that_begin_at_the_start_pose_have_all_restarts(self, session, followed):
+        session._run_action({"do": "from", "value": "start"})
+        for phase in ("start", "move"):
+            pull(session, phase)
+        assert followed == [False, False]
+
     def test_other_changes_end_a_drag(self, session, followed):
         for phase in ("start", "move"):
             pull(session, phase)

@@ -225,7 +225,7 @@ def turn_side_behind(side, along, chord, front, out, up):
     """Turn the bend side of an arm behind the body outward.
 
     Below the shoulder it goes down, too, so that the upper arm hangs; above the shoulder it goes ahead. Return also how
-    far the elbow may be above the hand, 0 to 1: behind the head.
+    far the elbow may be above the hand: 0, or up to 1 for a hand behind the head.
 
     along           usual direction of the limb
     front, out, up  of the body; zero of a leg, whose side stays

@@ -6,7 +6,7 @@ A map is a row of 12 numbers, [A | p] by rows. A may scale and mirror.
 
 from __future__ import annotations
 
-from poise.kernels.device_functions import device_function
+from poise.kernels.device_functions import device_function, inline
 from poise.kernels.vec_quat import Vec, cross, dot, norm, scale
 
 
@@ -40,11 +40,11 @@ def map_direction(maps, map_index, v):
     return scale_to_unit(map_vector(maps, map_index, v))
 
 
-@device_function
-def unmap_turn(maps, map_index, v):
-    """Return the axis of a world turn within a map.
+@inline
+def find_turn_sign(maps, map_index):
+    """Return 1, or -1 for a mirroring map.
 
-    It is A^T v of any length, and the opposite of it where A mirrors, as a turn looks reversed in a mirror.
+    Turns look reversed in a mirror.
     """
     i = 12 * map_index
     x, y, z = (
@@ -52,5 +52,25 @@ def unmap_turn(maps, map_index, v):
         Vec(maps[i + 1], maps[i + 5], maps[i + 9]),
         Vec(maps[i + 2], maps[i + 6], maps[i + 10]),
     )
-    sign = -1.0 if dot(cross(x, y), z) < 0.0 else 1.0
-    return scale(Vec(dot(x, v), dot(y, v), dot(z, v)), sign)
+    return -1.0 if dot(cross(x, y), z) < 0.0 else 1.0
+
+
+@device_function
+def map_turn(maps, map_index, v):
+    """Return a turn's axis as a world unit vector."""
+    return scale(map_direction(maps, map_index, v), find_turn_sign(maps, map_index))
+
+
+@device_function
+def unmap_turn(maps, map_index, v):
+    """Return a world turn's axis within a map.
+
+    It is A^T v, of any length.
+    """
+    i = 12 * map_index
+    local = Vec(
+        maps[i] * v.x + maps[i + 4] * v.y + maps[i + 8] * v.z,
+        maps[i + 1] * v.x + maps[i + 5] * v.y + maps[i + 9] * v.z,
+        maps[i + 2] * v.x + maps[i + 6] * v.y + maps[i + 10] * v.z,
+    )
+    return scale(local, find_turn_sign(maps, map_index))

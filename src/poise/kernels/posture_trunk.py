@@ -30,7 +30,7 @@ import math
 from poise.kernels.device_functions import device_function
 from poise.kernels.entries import kernel
 from poise.kernels.posture import perpendicular_part
-from poise.kernels.posture_maps import map_direction, read_origin, unmap_turn
+from poise.kernels.posture_maps import map_direction, map_turn, read_origin, unmap_turn
 from poise.kernels.smoothing import smoothstep_between
 from poise.kernels.vec_quat import (
     Quat,
@@ -202,7 +202,7 @@ def find_turn_from_rest(maps, map_index, rest_rotation, rotation):
     if not sine > 0.0:
         return Vec(0.0, 0.0, 0.0)
     angle = 2.0 * math.atan2(sine, abs(turn.w)) * (1.0 if turn.w >= 0.0 else -1.0)
-    return scale(map_direction(maps, map_index, vector), angle)
+    return scale(map_turn(maps, map_index, vector), angle)
 
 
 @device_function

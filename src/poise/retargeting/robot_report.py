@@ -152,6 +152,6 @@ def _measure_feet(clip: Clip, motion: RobotMotion) -> dict[str, float]:
             floats, points = stands & ~find_overhangs(track, end), ENDS[end]
             worst["floating"] = max(worst["floating"], _MM * float(track.heights[floats][:, points].max(initial=0.0)))
             ways = np.linalg.norm(np.diff(track.corners[:, points].mean(axis=1), axis=0), axis=-1)
-            both = stands[1:] & stands[:-1]
-            worst["skate"] = max(worst["skate"], _CM * float((ways / steps_s)[both].max(initial=0.0)))
+            both = stands[1:] & stands[:-1] & (steps_s > 0.0)
+            worst["skate"] = max(worst["skate"], _CM * float((ways[both] / steps_s[both]).max(initial=0.0)))
     return worst

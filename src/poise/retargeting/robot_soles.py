@@ -49,10 +49,12 @@ def track_sole(clip: Clip, robot: StandingRobot, column: int) -> SoleTrack:
     """Track the sole of a leg in metres."""
     contacts, side = robot.contacts, robot.contacts.legs[column]
     corners = place_soles(clip, robot.body, robot.soles[side], side)
-    ground = robot.sample(corners[..., :2].reshape(-1, 2))[0].reshape(corners.shape[:2])
+    points = np.concatenate([corners, corners.mean(axis=1, keepdims=True)], axis=1)[..., :2]
+    ground = robot.sample(points.reshape(-1, 2))[0].reshape(points.shape[:2])
+    ground, middle = ground[:, :-1], ground[:, -1]
     metres = robot.body.skeleton.metres_per_unit or 1.0
     return SoleTrack(
-        side, clip.times, metres * corners, metres * (corners[..., 2] - ground), metres * ground,
+        side, clip.times, metres * corners, metres * (corners[..., 2] - ground), metres * ground, metres * middle,
         contacts.heel[:, column], contacts.ball[:, column],
     )  # fmt: skip
 

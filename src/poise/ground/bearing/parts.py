@@ -158,7 +158,8 @@ def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing
     shots = shots_of(motion)
     speed = np.linalg.norm(velocities(motion.times, places, shots, _BRIEF), axis=-1)
     hands = np.array([part.endswith("hand") for part in parts])
-    rolling = hands & (places[..., 2] <= places[..., 2].min(axis=0) + _LOWEST) & (speed <= _ROLLING)
+    lowest = np.where(moving[:, None], places[..., 2], np.inf).min(axis=0)
+    rolling = hands & (places[..., 2] <= lowest + _LOWEST) & (speed <= _ROLLING)
     touches = _lasting(motion.times, shots, low & ((speed <= _SPEED) | rolling))
     lies = _lasting(motion.times, shots, (down & (speed[:, -1] <= _SPEED))[:, None])[:, 0]
     if not (touches.any() or lies.any()):
@@ -251,9 +252,14 @@ def leaning(figure: Figure, arms: tuple[BearingArm, ...]) -> Figure:
 
 
 def lowest_of(clip: Clip, motion: Motion, soles: Soles) -> float:
-    """Return the lowest height [m] of all parts in a clip. Parts are soles, hands, elbows, knees and hips."""
+    """Return the lowest height [m] of all parts in a clip. Parts are soles, hands, elbows, knees and hips.
+
+    Reference poses take no part, but where there is nothing else.
+    """
     _, places = part_places(clip, motion, arms_of(motion.figure.skeleton))
-    return float(min(soles.points(motion)[..., 2].min(), places[..., 2].min()))
+    lone = lone_frames(motion)
+    moving = ~lone if not lone.all() else lone
+    return float(min(soles.points(motion)[moving][..., 2].min(), places[moving][..., 2].min()))
 
 
 def places_in(poses: Pose, figure: Figure, joints: tuple[str, ...]) -> Floats:

@@ -83,7 +83,7 @@ class Motion:
             return self
         lower, share = _between(len(self), times)
         if lone is not None and lone.any():
-            shift = np.where(share > 0.0, _find_leading_steps(lone)[lower], 0)
+            shift = np.where((share > 0.0) & (share < 1.0), _find_leading_steps(lone)[lower], 0)
             lower, share = lower + shift, share - shift
         weight = share[:, None, None, None]
         places = self.places[lower] + weight * (self.places[lower + 1] - self.places[lower])

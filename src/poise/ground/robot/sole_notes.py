@@ -35,6 +35,7 @@ class SoleTrack(NamedTuple):
     corners     (F, 4, 3) those of the heel first
     heights     (F, 4) of these over where they stand
     ground      (F, 4) heights of the ground under them
+    middle      (F,) height of the ground under the middle of the sole
     heel, ball  (F,) what stands
     """
 
@@ -43,6 +44,7 @@ class SoleTrack(NamedTuple):
     corners: Floats
     heights: Floats
     ground: Floats
+    middle: Floats
     heel: Bools
     ball: Bools
 
@@ -55,7 +57,7 @@ class SoleTrack(NamedTuple):
         """Take a run of frames."""
         return SoleTrack(
             self.leg, self.times[run], self.corners[run], self.heights[run], self.ground[run],
-            self.heel[run], self.ball[run],
+            self.middle[run], self.heel[run], self.ball[run],
         )  # fmt: skip
 
 
@@ -95,9 +97,9 @@ def _describe_speed(stance: SoleTrack) -> list[str]:
     fastest, steps_s = 0.0, np.diff(stance.times)
     for end, stands in (("heel", stance.heel), ("ball", stance.ball)):
         lowest = stance.heights[:, ENDS[end]].argmin(axis=1)
-        both = stands[1:] & stands[:-1] & (lowest[1:] == lowest[:-1])
+        both = stands[1:] & stands[:-1] & (lowest[1:] == lowest[:-1]) & (steps_s > 0.0)
         ways = np.diff(stance.corners[:, ENDS[end]], axis=0)[np.arange(len(steps_s)), lowest[:-1], :2]
-        fastest = max(fastest, float((np.linalg.norm(ways, axis=1) / steps_s)[both].max(initial=0.0)))
+        fastest = max(fastest, float((np.linalg.norm(ways, axis=1)[both] / steps_s[both]).max(initial=0.0)))
     return [f"slides by up to {format_size(100.0 * fastest, 2)} cm/s"] if fastest > _HELD_SPEED else []
 
 
@@ -119,12 +121,14 @@ def _describe_height(stance: SoleTrack) -> list[str]:
 def find_overhangs(track: SoleTrack, end: str) -> Bools:
     """Find frames (F,) with an end of the sole over an edge.
 
-    It is as high as the ground under the other end.
+    It is as high as the ground under the other end, and the ground between the two is no slope.
     """
     other = "ball" if end == "heel" else "heel"
-    heights = _measure_lowest(track, end)
-    beside = track.corners[:, ENDS[end], 2].min(axis=1) - track.ground[:, ENDS[other]].max(axis=1)
-    return (heights > _HELD_HEIGHT) & (np.abs(beside) < _EDGE_SHARE * heights)
+    heights, own, beyond = _measure_lowest(track, end), track.ground[:, ENDS[end]], track.ground[:, ENDS[other]]
+    beside = track.corners[:, ENDS[end], 2].min(axis=1) - beyond.max(axis=1)
+    own, beyond = own.mean(axis=1), beyond.mean(axis=1)
+    is_step = np.abs(track.middle - 0.5 * (own + beyond)) > 0.5 * _EDGE_SHARE * np.abs(own - beyond)
+    return (heights > _HELD_HEIGHT) & (np.abs(beside) < _EDGE_SHARE * heights) & is_step
 
 
 def _measure_lowest(track: SoleTrack, end: str) -> Floats:

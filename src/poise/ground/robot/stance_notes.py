@@ -39,9 +39,10 @@ def _track_sole(
     turns = rotations.multiply(motion.turns[:, leg, FOOT], feet.axes[leg])
     corners = motion.places[:, leg, ANKLE, None] + rotations.rotate(turns[:, None], feet.soles[leg].list_corners())
     scale, ground = motion.figure.metre * (motion.figure.skeleton.metres_per_unit or 1.0), footing.heights(corners)
+    middle = footing.heights(corners.mean(axis=1))
     heights = corners[..., 2] - ground - above[:, leg, None]
     return SoleTrack(
-        contacts.legs[leg], motion.times, scale * corners, scale * heights, scale * ground,
+        contacts.legs[leg], motion.times, scale * corners, scale * heights, scale * ground, scale * middle,
         contacts.heel[:, leg], contacts.ball[:, leg],
     )  # fmt: skip
 

@@ -269,10 +269,13 @@ def compute_max_pelvis(frame):
 def compute_fold(frame, away):
     """Compute how far an ankle is below its hip at least [m].
 
+    It is no farther than animated: of a kick, above it.
+
     away  from the hip to the ankle; only its level part counts
     """
-    least = min(_FOLDED * measure_leg(frame), measure_chord(frame))
-    return math.sqrt(max(least * least - away.x * away.x - away.y * away.y, 0.0))
+    least = _FOLDED * measure_leg(frame)
+    folded = math.sqrt(max(least * least - away.x * away.x - away.y * away.y, 0.0))
+    return min(folded, frame[PLACES + 2] - frame[PLACES + 8])
 
 
 @inline

@@ -333,8 +333,9 @@ def measure_body_rise(s, frame, rate, dt):
     if dt <= 0.0:
         return 0.0
     x, y = frame[PLACES] - s[HIPS], frame[PLACES + 1] - s[HIPS + 1]
-    rise = max(s[RAMP], 0.0) / dt * (x * s[RAMP_WAY] + y * s[RAMP_WAY + 1])
-    return min(rise, rate * max(-s[STEP], 0.0))
+    rise = s[RAMP] / dt * (x * s[RAMP_WAY] + y * s[RAMP_WAY + 1])
+    left = max(-s[STEP], 0.0)
+    return max(min(rise, rate * left, left / dt), 0.0)
 
 
 @device_function

@@ -3,8 +3,9 @@
 `auto.py` chooses the solver of `solver="auto"`. `Natural` (natural.py) wraps the engine: `stages.py` poses a character
 in stages, each a problem with some of the goals, and the engine starts from there for the remaining error.
 
-1. Root: its own goals by the engine. Without any, kernels/posture.py keeps it above the feet, and lowers and tilts it
-   by the smallest share that brings the hands within reach.
+1. Root: its own goals by the engine; about hips with a place alone the trunk bows (placed_hips.py). Without any goal,
+   kernels/posture.py keeps it above the feet, and lowers and tilts it by the smallest share that brings the hands
+   within reach.
 2. Trunk: goals outside the limbs, by the engine without restarts; a head that looks by gaze.py.
 3. Limbs (limbs.py): the kernel of `two_bone` with a pole for each tip with one target. The pole is the usual bend
    direction of the body, carried along by the smallest rotation; limbs with limits use the engine with a `Pole`.

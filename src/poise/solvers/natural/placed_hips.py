@@ -14,6 +14,7 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import cross, dot_rows
 from poise.model.pose import Pose
 from poise.solvers.natural.limbs import Bends, Carried, average_points, find_first_joints, find_reaches, find_up
@@ -23,6 +24,8 @@ _HIPS_AHEAD_RAD, _HIPS_BACK_RAD, _SPINE_RAD = np.radians([120.0, 30.0, 105.0])
 # Of the way of a shoulder to a hand's direction: the last 12 degrees are left, which arms reach that are asked for 95 %
 # of their length, so that bows do not leap where a hand goes out of reach.
 _LEFT_OVER_RAD = np.radians(12.0)
+# From straight below the hips: nearer to that a bow fades, whose side would leap there. Crawlers have hands at 45.
+_BELOW_RAD = np.radians(30.0)
 
 
 def bow_from_hips(
@@ -59,14 +62,15 @@ def _find_bow(shoulders: Floats, hands: Floats, reach: float, ahead: Floats, up:
     shoulder_ahead, shoulder_up = dot_rows(shoulders, ahead), dot_rows(shoulders, up)
     hand_ahead, hand_up = dot_rows(hands, ahead), dot_rows(hands, up)
     from_shoulder = np.arctan2(hand_ahead, hand_up) - np.arctan2(shoulder_ahead, shoulder_up)
-    angle = np.mod(from_shoulder + 0.5 * np.pi, 2.0 * np.pi) - 0.5 * np.pi  # what is low behind comes last
+    angle = np.arctan2(np.sin(from_shoulder), np.cos(from_shoulder))
     squares = shoulder_ahead**2 + shoulder_up**2 + hand_ahead**2 + hand_up**2
     product = 2.0 * np.sqrt((shoulder_ahead**2 + shoulder_up**2) * (hand_ahead**2 + hand_up**2))
     cosine = (squares - np.maximum(reach * reach - aside * aside, 0.0)) / np.where(product > 0.0, product, 1.0)
     left_over = np.maximum(np.arccos(np.clip(cosine, -1.0, 1.0)), _LEFT_OVER_RAD)
     needed = np.maximum(np.abs(angle) - left_over, 0.0)
     size = hand_ahead**2 + aside**2
-    share = hand_ahead**2 / np.where(size > 0.0, size, 1.0)
+    # Straight below, a hand is as much ahead as behind.
+    share = hand_ahead**2 / np.where(size > 0.0, size, 1.0) * smoothstep((np.pi - np.abs(angle)) / _BELOW_RAD)
     return share * np.where(angle < 0.0, -np.minimum(needed, _HIPS_BACK_RAD), needed)
 
 

@@ -372,7 +372,7 @@ class PoseState:
         self._compiled_kinds.add(self._build_problem_kind(view))
         if is_race:
             return lambda: solve_with_path(view_solver, chains, q)
-        continues_drag = self.is_dragging
+        continues_drag = self.is_dragging and not (is_playing or starts_over)
         return lambda: view_solver(chains, q, continues_drag=continues_drag)
 
     def _store_outcome(self, view: int, outcome: ViewOutcome) -> None:
