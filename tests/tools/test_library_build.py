@@ -72,6 +72,33 @@ def test_a_fresh_build_has_the_bytes_of_the_page(fresh_build):
     assert fresh_build.page_wasm.read_bytes() == kernels, "run: python docs/try_page/_build.py --compile"
 
 
+COMPILE = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from native import build
+from native.platforms import PLATFORMS
+from poise.kernels import stamps
+for name in sys.argv[3:]:
+    build._compile_alone(Path(sys.argv[2]), name, stamps.compute_kernel_stamps()[name], (PLATFORMS["linux_x86_64"],))
+"""
+
+
+@pytest.mark.long
+def test_what_is_built_before_a_kernel_does_not_change_it(tmp_path):
+    """Both kernels call a function that Numba compiles once for a process."""
+    pytest.importorskip("ziglang", reason="scripts/test installs it")
+    found, names = [], ("kernel_coordinates.convert_targets", "kernel_coordinates.convert_u_to_q")
+    for built in (names, names[1:]):
+        folder = tmp_path / str(len(built))
+        folder.mkdir()
+        command = [sys.executable, "-c", COMPILE, str(TOOLS.parent), str(folder), *built]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PROCESS)
+        assert done.returncode == 0, done.stderr
+        found.append({path.name: path.read_bytes() for path in folder.glob(f"{names[1]}-*")})
+    assert found[0] == found[1] != {}
+
+
 def find_difference(built: Path) -> str:
     """Find the kernels with other code in a fresh build of some, or else the changed tools. Empty: there are none."""
     for attribute, words in (("object_stamps", "in the kernels"), ("tool_stamps", "by the tools")):

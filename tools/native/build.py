@@ -181,11 +181,21 @@ def compile_kernels(object_folder: Path, names: Sequence[str], platforms: Sequen
     began, kernel_stamps = time.perf_counter(), stamps.compute_kernel_stamps()
     object_folder.mkdir(exist_ok=True)
     with ProcessPoolExecutor() as executor:
-        jobs = [executor.submit(_compile, object_folder, name, kernel_stamps[name], platforms) for name in names]
+        jobs = [executor.submit(_compile_alone, object_folder, name, kernel_stamps[name], platforms) for name in names]
         for number, job in enumerate(jobs, 1):
             job.result()
             print(f"\r{number} of {len(jobs)} kernels, {time.perf_counter() - began:.0f} s", end="", flush=True)
         print()
+
+
+def _compile_alone(object_folder: Path, name: str, stamp: str, platforms: Sequence[Platform]) -> None:
+    """Compile a kernel in a process of its own.
+
+    Functions that Numba has compiled for one kernel stand in another order in the code of the next one, which changes
+    the order of its instructions: what is built would depend on what was built before.
+    """
+    import_kernels()
+    _run_in_child(_compile, object_folder, name, stamp, platforms)
 
 
 def _compile(object_folder: Path, name: str, stamp: str, platforms: Sequence[Platform]) -> None:

@@ -53,7 +53,7 @@ MIN_BULGE_SHARE, FULL_BULGE_SHARE = 0.009, 0.026
 ELBOW_MARGIN_SHARE = 0.01
 # Parts of the chord's direction, behind the body and towards its middle: an elbow goes outward from the first on, fully
 # from the second on. An arm that swings in a walk goes back and not inward.
-MIN_BEHIND, FULL_BEHIND, MIN_INWARD, FULL_INWARD = 0.2, 0.7, 0.0, 0.5
+MIN_BEHIND, FULL_BEHIND, MIN_INWARD, FULL_INWARD = 0.2, 0.7, 0.0, 0.7
 OUTWARD_WEIGHT = 3.0  # of that, beside the usual side
 # Lengths that such an elbow goes down or ahead for a length outward, where the chord points straight down or up. Upper
 # arms go back by at most 60 degrees (AAOS), and are raised in the plane of the shoulder blade, 30 degrees ahead
