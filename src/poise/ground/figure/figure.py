@@ -92,7 +92,7 @@ def figure_of(
     an unknown leg: one sentence that says what there is.
     """
     skeleton = clip.skeleton
-    roles = find_roles(skeleton) if rig is None else rig.roles
+    roles = rig.roles if isinstance(rig, Rig) else find_roles(skeleton if rig is None else rig)
     chosen = _choose_legs(roles, legs)
     for leg in chosen:
         _check_joints(skeleton, leg)
