@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from poise.ground.robot.sole_notes import ENDS, find_overhangs
-from poise.ground.robot.tree import RobotTree, Unknown, read_configurations
+from poise.ground.robot.tree import RobotTree, Unknown, mark_limits, read_configurations
 from poise.model.clip import Clip
 from poise.retargeting.robot import RobotMotion
 from poise.retargeting.robot_clearance import MARGIN, measure_clearance
@@ -24,8 +24,6 @@ MAX_ROBOT_SKATE_CM_S, MAX_ROBOT_DEPTH_MM, MAX_ROBOT_FLOATING_MM = 0.5, 5.0, 3.0
 _MAX_SPEED_SHARE = 1.001
 # overlap of parts that counts [mm], and the share of frames that may have one
 _MAX_OVERLAP_MM, _MAX_OVERLAP_SHARE = 2.0, 0.05
-# of its range: nearer to an end a joint is at its limit
-_LIMIT_MARGIN = 1e-6
 _MM, _CM = 1000.0, 100.0
 
 
@@ -125,8 +123,7 @@ def _measure_joints(clip: Clip, motion: RobotMotion) -> tuple[JointUse, ...]:
     values = read_configurations(tree, clip.poses.q)[2]
     steps = np.diff(clip.times)
     speeds = (np.abs(np.diff(values, axis=0)) / steps[:, None]).max(axis=0) if len(steps) else np.zeros(values.shape[1])
-    low, high = tree.ranges.T
-    at_limit = ((values <= low + _LIMIT_MARGIN) | (values >= high - _LIMIT_MARGIN)).mean(axis=0)
+    at_limit = mark_limits(tree, values).mean(axis=0)
     return tuple(
         JointUse(_name_unknown(tree, unknown), speed, most if np.isfinite(most) else None, share)
         for unknown, speed, most, share in zip(

@@ -12,7 +12,7 @@ import numpy as np
 
 from poise.formatting import format_size
 from poise.ground.contact.contacts import find_runs
-from poise.ground.robot.tree import RobotTree, read_configurations
+from poise.ground.robot.tree import RobotTree, mark_limits, read_configurations
 from poise.maths.arrays import Bools, Floats
 
 # [m/s], [m]: less is held
@@ -21,8 +21,6 @@ _HELD_SPEED, _HELD_HEIGHT = 0.005, 0.002
 _MAX_SWING_DEPTH = 0.005
 # of how far an end of the sole floats: nearer to the height of the ground under the other end it is over an edge
 _EDGE_SHARE = 0.5
-# of its range: nearer to an end a joint is at its limit
-_LIMIT_MARGIN = 1e-6
 # corners of heel and ball
 ENDS = {"heel": slice(0, 2), "ball": slice(2, 4)}
 
@@ -87,7 +85,7 @@ def find_limits(tree: RobotTree, q: Floats) -> dict[str, Bools]:
     """Find when (F,) joints are at an end of their range. Joints that never are have no entry."""
     values = read_configurations(tree, q)[2]
     low, high = tree.ranges.T
-    is_at_limit = (low < high) & ((values <= low + _LIMIT_MARGIN) | (values >= high - _LIMIT_MARGIN))
+    is_at_limit = (low < high) & mark_limits(tree, values)
     names = [tree.skeleton.names[unknown.row] for unknown in tree.unknowns]
     return {name: is_at for name, is_at in zip(names, is_at_limit.T, strict=True) if is_at.any()}
 

@@ -17,6 +17,9 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.limits import EulerBox, Range
 from poise.model.skeleton import Kind, Skeleton, find_free_root
 
+# of its range: nearer to an end a joint is at its limit
+_LIMIT_MARGIN = 1e-6
+
 # hinges of a ball without Euler limits: the middle angle of most joints stays away from a right angle
 _BALL_ORDER = "YXZ"
 _AXIS_NAMES = "xyz"
@@ -289,6 +292,12 @@ def write_configurations(tree: RobotTree, base_places: Floats, base_turns: Float
         elif unknown.place == 0:
             q[:, start : start + 4] = euler.to_quaternion(values[:, column : column + 3], unknown.order)
     return q
+
+
+def mark_limits(tree: RobotTree, values: Floats) -> Bools:
+    """Mark values (F, K - 6) at an end of their range."""
+    low, high = tree.ranges.T
+    return (values <= low + _LIMIT_MARGIN) | (values >= high - _LIMIT_MARGIN)
 
 
 def read_configurations(tree: RobotTree, q: Floats) -> tuple[Floats, Floats, Floats]:
