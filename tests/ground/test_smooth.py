@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from poise.ground.figure.motion import Motion
 from poise.ground.legs.swing import between_of, fade_offsets, interpolate_swings
 from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
-from poise.maths.smoothing import average_hann, compute_upper_envelope, compute_window_max, smoothstep
+from poise.maths.smoothing import (
+    average_hann,
+    compute_upper_envelope,
+    compute_window_max,
+    interpolate_frames,
+    smoothstep,
+)
 from tests.ground.motions import two_legs
 from tests.strategies import rng_of, seeds
 
@@ -261,3 +267,18 @@ class TestCarriedOn:
     def test_frames_at_one_time(self):
         result = self.carried(curve(1, 3, 1, 3), np.array([[True], [False], [True]]), np.zeros(3))
         assert np.isfinite(result).all()
+
+
+class TestInterpolateFrames:
+    @few
+    @given(seeds, frames, st.integers(1, 5))
+    def test_it_goes_through_the_values_and_then_stays(self, seed, count, each):
+        values = curve(seed, count, 2)
+        found = interpolate_frames(values, each, count * each)
+        np.testing.assert_array_equal(found[::each], values)
+        np.testing.assert_array_equal(found[(count - 1) * each :], np.repeat(values[-1:], each, axis=0))
+
+    def test_smooth_curves_are_kept(self):
+        times = np.linspace(0.0, 2.0, 81)
+        found = interpolate_frames(np.sin(3.0 * times[::4]), 4, 81)
+        np.testing.assert_allclose(found[4:-4], np.sin(3.0 * times[4:-4]), atol=1e-3)

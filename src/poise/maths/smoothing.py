@@ -26,6 +26,19 @@ def average_hann(values: Floats, half_width: int) -> Floats:
     return _stack_windows(values, half_width) @ window
 
 
+def interpolate_frames(values: Floats, count: int, frames: int) -> Floats:
+    """Interpolate values (f, ...) smoothly, `count` frames for each. Returns (frames, ...), the last one held.
+
+    Cubic splines after Catmull and Rom go through the values.
+    """
+    at = np.arange(frames)
+    lower, last = np.minimum(at // count, len(values) - 1), len(values) - 1
+    share = (np.minimum(at, last * count) / count - lower).reshape(-1, *[1] * (values.ndim - 1))
+    a, b, c, d = (values[np.clip(lower + i, 0, last)] for i in (-1, 0, 1, 2))
+    curve = 2.0 * a - 5.0 * b + 4.0 * c - d + share * (3.0 * (b - c) + d - a)
+    return b + 0.5 * share * (c - a + share * curve)
+
+
 def compute_upper_envelope(values: Floats, half_width: int) -> Floats:
     """Compute a smooth upper envelope (F, ...). It averages the maximum of a window over the same window."""
     if half_width < 1:

@@ -11,8 +11,8 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.cyclic import CLOSE_M, Repeats
 from poise.ground.contact.soles import MAX_TOE_BEND_RAD, Soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion
-from poise.ground.figure.steps import has_neighbours
+from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, rows_of
+from poise.ground.figure.steps import has_neighbours, stride_of
 from poise.ground.legs.feet import Feet, level_axes
 from poise.ground.legs.legs import (
     STRAIGHT,
@@ -31,7 +31,7 @@ from poise.ground.trajectory.solver import solve_problem
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import find_following, measure_time_from
-from poise.maths.smoothing import smoothstep
+from poise.maths.smoothing import interpolate_frames, smoothstep
 from poise.maths.vectors import dot, make_vertical, normalise
 
 _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
@@ -53,12 +53,7 @@ def settle_legs(
     stretch  share by which legs may become longer where they fall short
     repeats  of a loop, whose ends are to meet
     """
-    problem = make_problem(motion, soles, contacts, feet, still, footing, stretch)
-    values = np.zeros(problem.free.shape)
-    if contacts.any.any():
-        values = solve_problem(problem)
-        problem = _lengthen_bones(problem, _NEARLY_TRUE, motion, soles, contacts, feet)
-        values = solve_problem(problem, start=values)
+    problem, values = _solve(motion, soles, contacts, feet, still, footing, stretch)
     if repeats is not None and _closes(motion, feet, problem, repeats):
         _close(values, repeats.middle, motion.frames(FOOT_TAU_S))
     up, balls, angles = problem.apply(values)
@@ -73,6 +68,28 @@ def settle_legs(
     bent = bend_legs(motion, problem.axes, there, up, hips, longest, stretch)
     turns = np.concatenate([bent.turns[:, :, :FOOT], np.stack([foot, toes], axis=2)], axis=2)
     return _keep_poses(motion, dataclasses.replace(bent, turns=turns), still)
+
+
+def _solve(
+    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float
+) -> tuple[LegProblem, Floats]:
+    """Solve the problem of a motion. Returns it with nearly true bones, and values (F, K).
+
+    Longer bones lead to them. Above 180 frames a second every nth frame does: the finer frames are, the less a
+    step from afar makes better, and knees would be left where they leap.
+    """
+    problem, stride = make_problem(motion, soles, contacts, feet, still, footing, stretch), stride_of(motion.times)
+    if not contacts.any.any():
+        return problem, np.zeros(problem.free.shape)
+    if stride == 1:
+        start = solve_problem(problem)
+    else:
+        rows = np.arange(0, len(motion), stride)
+        few, targets = rows_of(motion, rows), rows_of(feet, rows)
+        _, values = _solve(few, soles, contacts.every(stride), targets, still[rows], footing, stretch)
+        start = interpolate_frames(values, stride, len(motion)) * problem.free
+    problem = _lengthen_bones(problem, _NEARLY_TRUE, motion, soles, contacts, feet)
+    return problem, solve_problem(problem, start=start)
 
 
 def _closes(motion: Motion, feet: Feet, problem: LegProblem, repeats: Repeats) -> bool:
