@@ -11,7 +11,6 @@ import pytest
 import poise
 from poise import Terrain
 from poise.io import samples
-from poise.model.skeleton import Kind
 from tests.retarget.characters import build_character, build_clip, build_rig
 
 
@@ -154,21 +153,3 @@ def test_wrong_calls_are_refused(pair):
         poise.Retargeter(walk, figure, ground="stairs")
     with pytest.raises(poise.InputError, match="the source must be"):
         poise.Retargeter(walk.clips[0], figure)
-
-
-def test_robots_are_refused_with_a_sentence(pair):
-    walk, figure = pair
-    skeleton = figure.skeleton
-    kinds = [Kind.HINGE if name == "LeftLeg" else Kind(int(kind))
-             for name, kind in zip(skeleton.names, skeleton.kinds, strict=True)]  # fmt: skip
-    hinged = poise.Skeleton.build(
-        skeleton.names,
-        skeleton.parents,
-        kinds,
-        offsets=skeleton.A[:, :3],
-        axes=np.tile([1.0, 0.0, 0.0], (len(kinds), 1)),
-        up="y",
-    )
-    rig = poise.Rig(hinged, poise.Pose(hinged, hinged.rest_q))
-    with pytest.raises(poise.UnsupportedError, match=r"joint 'LeftLeg' .* does not turn freely"):
-        poise.Retargeter(walk, rig, poise.match(walk, figure))

@@ -51,6 +51,7 @@ from poise.retargeting.robot_body import leave_out_hands, measure_robot_body
 from poise.retargeting.robot_weights import RobotWeights, check_weights
 from poise.retargeting.root_path import (
     KEPT_HIPS_NOTE,
+    ClipGround,
     RootMotion,
     Standing,
     analyse_ground,
@@ -293,9 +294,30 @@ class Transfer(NamedTuple):
         return is_same_tree(self.clip.skeleton, self.target.skeleton)
 
 
-def _retarget_clip(
-    clip: Clip, rig: Rig, target: Rig, match: Match | None, options: Options, advance: Advance
-) -> Retargeted:
+class MeasuredSource(NamedTuple):
+    """A clip, its source and a target, before anything moves.
+
+    clip, rig  the clip without its first frames, and its rig
+    target     a robot's with a free root
+    pairs      which joint moves which
+    ground     contacts of the source
+    body       the source
+    is_robot   whether the target is a robot
+    notes      what was assumed
+    """
+
+    clip: Clip
+    rig: Rig
+    target: Rig
+    pairs: Match
+    ground: ClipGround
+    body: Body
+    is_robot: bool
+    notes: tuple[str, ...]
+
+
+def measure_source(clip: Clip, rig: Rig, target: Rig, match: Match | None, options: Options) -> MeasuredSource:
+    """Measure the source of a clip. Joints are matched by roles where no match is given."""
     clip, notes = even(clip) if options.fps is None else (clip.resample(options.fps), ())
     pairs = match_roles(rig.roles, target.roles) if match is None else match
     check_match(pairs, rig.skeleton, target.skeleton)
@@ -311,27 +333,33 @@ def _retarget_clip(
     ground, sources = analyse_ground(clip, rig), pairs.list_joints(of_target=False)
     flat_feet = {} if shows_soles_at_rest(rig) else select_flat_feet(ground.measure_flat_feet(), sources)
     body = stand_with_carrier(measure_body(rig.skeleton, sources, [rest], front=front, flat_feet=flat_feet), clip)
-    is_same = is_same_tree(clip.skeleton, target.skeleton) and pairs.list_joints(of_target=True) == sources
-    standing = measure_standing(clip, ground, body)
-    if is_robot:
-        target_body = measure_robot_body(target, pairs.list_joints(of_target=True))
-        job = RobotJob(
-            clip,
-            target,
-            (body, target_body),
-            standing,
-            pairs,
-            options.ground,
-            options.root,
-            options.speed,
-            options.clear,
-            options.weights or RobotWeights(),
-        )
-        return _retarget_onto_robot(job, (*notes, *first_notes, *pairs.notes), advance)
+    return MeasuredSource(clip, rig, target, pairs, ground, body, is_robot, (*notes, *first_notes, *pairs.notes))
+
+
+def build_robot_job(measured: MeasuredSource, options: Options) -> RobotJob:
+    """Build the job of a robot."""
+    standing = measure_standing(measured.clip, measured.ground, measured.body)
+    body = measure_robot_body(measured.target, measured.pairs.list_joints(of_target=True))
+    return RobotJob(
+        measured.clip, measured.target, (measured.body, body), standing, measured.pairs, options.ground, options.root,
+        options.speed, options.clear, options.weights or RobotWeights(),
+    )  # fmt: skip
+
+
+def _retarget_clip(
+    clip: Clip, rig: Rig, target: Rig, match: Match | None, options: Options, advance: Advance
+) -> Retargeted:
+    measured = measure_source(clip, rig, target, match, options)
+    if measured.is_robot:
+        return _retarget_onto_robot(build_robot_job(measured, options), measured.notes, advance)
+    clip, rig, target, pairs, ground, body, _, notes = measured
     if options.weights is not None:
         raise UnsupportedError("weights are for robots: a character follows every direction, nothing is weighed")
     if not isinstance(options.speed, bool):
         raise UnsupportedError("speed is for robots: joints of a character have no motors, and follow every direction")
+    sources = pairs.list_joints(of_target=False)
+    is_same = is_same_tree(clip.skeleton, target.skeleton) and pairs.list_joints(of_target=True) == sources
+    standing = measure_standing(clip, ground, body)
     target_body = body if is_same else _measure_target(target, pairs)
     standings = standing, standing if is_same else measure_rest_standing(target, target_body)
     job = Transfer(clip, target, (body, target_body), standings, pairs, options)
@@ -346,10 +374,8 @@ def _retarget_clip(
         poses = move_hips(poses, target_body, -find_level_path(moved.times, path))
     all_notes = [
         *notes,
-        *first_notes,
-        *pairs.notes,
         *ground.notes,
-        *_describe_bodies(job.bodies),
+        *describe_bodies(job.bodies),
         *plant_notes,
         *hands.notes,
         *(planted.notes if planted else ()),
@@ -367,7 +393,7 @@ def _retarget_onto_robot(job: RobotJob, notes: Sequence[str], advance: Advance) 
     advance(1, "measuring the robot")
     solved, motion, more_notes = retarget_onto_robot(job)
     advance(1, "solved")
-    all_notes = [*notes, *_describe_bodies(job.bodies), *more_notes]
+    all_notes = [*notes, *describe_bodies(job.bodies), *more_notes]
     if motion.contacts is not None and job.root == "in_place":
         all_notes.append(_IN_PLACE_NOTE)
     bodies = job.bodies[0], leave_out_hands(job.bodies[1], solved.skeleton)
@@ -436,7 +462,8 @@ def _move_target(job: Transfer, path: Floats) -> Clip:
     return Clip(clip.times, move_hips(poses, body, path - middle), clip.name)
 
 
-def _describe_bodies(bodies: tuple[Body, Body]) -> list[str]:
+def describe_bodies(bodies: tuple[Body, Body]) -> list[str]:
+    """Describe what shows a body where the rest pose does not."""
     return [
         f"{name}: its rest pose shows no body; {body.reference.description} does"
         for name, body in zip(("the source", "the target"), bodies, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,24 @@ _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
 _UP = np.array([0.0, 0.0, 1.0])  # of a trunk joint's segment
 
 
+class SourceTurn(NamedTuple):
+    """A rotation by one of the source.
+
+    row      joint of the source; -1: it is the same in all frames
+    factors  rotations (4,) by which that of the joint is multiplied from the right
+    """
+
+    row: int
+    factors: tuple[Floats, ...]
+
+
+class SourceDirection(NamedTuple):
+    """A direction from joint to joint of the source."""
+
+    start: int
+    end: int
+
+
 class TaskBuilder:
     """Builds the tasks of a clip. Everything is in axes ahead, left, up.
 
@@ -44,6 +63,7 @@ class TaskBuilder:
     rest_turns     (n, 4) its rotations, both in the axes of its body
     held           joints that stay as at rest
     weights        factors on the weights of the tasks
+    sources        what each task follows in the source; None for places, and for feet on paths of their own
     """
 
     def __init__(
@@ -61,40 +81,60 @@ class TaskBuilder:
         self.rest = rotations.rotate(to_body, target.reference.body.points)
         rest_turns = rotations.from_matrix(compute_rest_rotations(target.reference.skeleton))
         self.rest_turns = rotations.multiply(to_body, rest_turns)
+        self.sources: list[SourceTurn | SourceDirection | None] = []
         self._count = len(clip)
         self._tasks: list[LinkTask] = []
 
     # --- The source ------------------------------------------------------------------------------
 
-    def turn_segment(self, role: str) -> Floats:
-        """Compute the rotation (F, 4) of a segment of the source. The match may turn it about its bone."""
+    def compute_turn(self, turn: SourceTurn) -> Floats:
+        """Compute a rotation (F, 4)."""
+        factors = turn.factors
+        if turn.row < 0:
+            turned, factors = np.tile(factors[0], (self._count, 1)), factors[1:]
+        else:
+            turned = self.turns[:, turn.row]
+        for factor in factors:
+            turned = rotations.multiply(turned, factor)
+        return turned
+
+    def _find_segment_turn(self, role: str) -> SourceTurn:
+        """Find the rotation of a segment of the source. The match may turn it about its bone."""
         segment = self.source.segments[role]
         turn = rotations.about(_BONE, np.radians(self.match[role].turn))
-        return rotations.multiply(rotations.multiply(self.turns[:, segment.carrier], segment.carrier_frame), turn)
+        return SourceTurn(segment.carrier, (segment.carrier_frame, turn))
 
-    def turn_trunk(self, row: int, source_row: int) -> Floats:
-        """Compute the rotation (F, 4) of a joint of trunk or neck."""
+    def _find_trunk_turn(self, row: int, source_row: int) -> SourceTurn:
+        """Find the rotation of a joint of trunk or neck."""
         pair = find_row(self.target, self.match, row)
-        turned = rotations.multiply(self.turns[:, source_row], self.source.segments[f"joint {source_row}"].row_frame)
-        if pair is None or not pair.is_used or pair.role in self._idle_turns:
-            return turned
-        return rotations.multiply(turned, rotations.about(_UP, np.radians(pair.turn)))
+        factors = (self.source.segments[f"joint {source_row}"].row_frame,)
+        if pair is not None and pair.is_used and pair.role not in self._idle_turns:
+            factors = *factors, rotations.about(_UP, np.radians(pair.turn))
+        return SourceTurn(source_row, factors)
 
-    def turn_hips(self) -> Floats:
-        """Compute the rotation (F, 4) of the hips. They are as at rest where the match skips them."""
+    def _find_hips_turn(self) -> SourceTurn:
+        """Find the rotation of the hips. They are as at rest where the match skips them."""
         row = self.target.spine.rows[0]
         if row not in self.held:
-            return self.turn_trunk(row, self.source.spine.rows[0])
+            return self._find_trunk_turn(row, self.source.spine.rows[0])
         at_rest = rotations.from_matrix(compute_rest_rotations(self.target.reference.skeleton))[row]
         turn = rotations.multiply(at_rest, self.target.segments[f"joint {row}"].row_frame)
-        return np.tile(rotations.multiply(self.target.world_turn, turn), (self._count, 1))
+        return SourceTurn(-1, (rotations.multiply(self.target.world_turn, turn),))
+
+    def turn_hips(self) -> Floats:
+        """Compute the rotation (F, 4) of the hips."""
+        return self.compute_turn(self._find_hips_turn())
+
+    def _find_bone(self, role: str) -> SourceDirection:
+        """Find both ends of a segment of the source."""
+        side = next(side for side in SIDES if role.startswith(side))
+        rows = self.source.rows
+        return SourceDirection(rows[role], rows[f"{side}{NEXT_PARTS[role[len(side) :]]}"])
 
     def find_direction(self, role: str) -> Floats:
         """Find the direction (F, 3) of a segment of the source."""
-        side = next(side for side in SIDES if role.startswith(side))
-        after = f"{side}{NEXT_PARTS[role[len(side) :]]}"
-        rows = self.source.rows
-        return normalise(self.places[:, rows[after]] - self.places[:, rows[role]])
+        bone = self._find_bone(role)
+        return normalise(self.places[:, bone.end] - self.places[:, bone.start])
 
     # --- The target ------------------------------------------------------------------------------
 
@@ -126,7 +166,7 @@ class TaskBuilder:
 
         Columns are heading, up, right.
         """
-        return rotations.as_matrix(self.turn_segment(f"{side}Foot"))
+        return rotations.as_matrix(self.compute_turn(self._find_segment_turn(f"{side}Foot")))
 
     # --- Tasks -----------------------------------------------------------------------------------
 
@@ -135,7 +175,7 @@ class TaskBuilder:
         spine, neck = self.target.spine.rows, self.target.neck.rows
         trunk, limbs = self.weights.trunk * _TRUNK_WEIGHT, self.weights.limbs
         weight = _HELD_HIPS_WEIGHT if spine[0] in self.held else trunk
-        self._add_turn(self.target.segments[f"joint {spine[0]}"], self.turn_hips(), weight)
+        self._add_turn(self.target.segments[f"joint {spine[0]}"], self._find_hips_turn(), weight)
         self._add_end(spine[1:], self.source.spine.rows, trunk)
         if self.source.neck.rows:
             self._add_end(neck[1:] or neck, self.source.neck.rows, self.weights.head * _HEAD_WEIGHT)
@@ -148,7 +188,7 @@ class TaskBuilder:
             for part, weight in turned.items():
                 role = f"{side}{part}"
                 if role in self._used:
-                    self._add_turn(self.target.segments[role], self.turn_segment(role), weight)
+                    self._add_turn(self.target.segments[role], self._find_segment_turn(role), weight)
             for role in (f"{side}LowerLeg", f"{side}LowerArm"):
                 if role in self._used:
                     self._add_direction(role, limbs * _LOWER_WEIGHT)
@@ -157,22 +197,32 @@ class TaskBuilder:
         """Add the rotation of the end of trunk or neck. A skipped end leaves it to the joint before."""
         row = next((row for row in reversed(rows) if row not in self.held), None)
         if row is not None:
-            self._add_turn(self.target.segments[f"joint {row}"], self.turn_trunk(row, source_rows[-1]), weight)
+            turn = self._find_trunk_turn(row, source_rows[-1])
+            self._add_turn(self.target.segments[f"joint {row}"], turn, weight)
 
-    def _add_turn(self, segment: Segment, turns: Floats, weight: Floats | float) -> None:
+    def _add_turn(self, segment: Segment, turn: SourceTurn, weight: float) -> None:
         """Add the rotation of a segment, if the robot can turn it."""
-        row, frame = segment.carrier, segment.carrier_frame
-        turned = rotations.multiply(turns, rotations.inverse(frame))
-        turned = rotations.multiply(turned, rotations.inverse(self.tree.turns[row]))
+        turn = SourceTurn(turn.row, (*turn.factors, *self._list_factors_to_node(segment)))
+        self._add_matrices(segment, self.compute_turn(turn), weight, turn)
+
+    def _list_factors_to_node(self, segment: Segment) -> tuple[Floats, Floats]:
+        """List the rotations (4,) from a segment's axes to its node."""
+        return rotations.inverse(segment.carrier_frame), rotations.inverse(self.tree.turns[segment.carrier])
+
+    def _add_matrices(
+        self, segment: Segment, turned: Floats, weight: Floats | float, source: SourceTurn | None = None
+    ) -> None:
+        """Add the rotation (F, 4) of a segment's node."""
         matrices = rotations.as_matrix(turned).reshape(self._count, 9)
-        self._add(ROTATION, int(self.tree.nodes[row]), np.zeros(3), matrices, weight)
+        self._add(ROTATION, int(self.tree.nodes[segment.carrier]), np.zeros(3), matrices, weight, source)
 
     def _add_direction(self, role: str, weight: float) -> None:
         side = next(side for side in SIDES if role.startswith(side))
         after = self.find_rest(f"{side}{NEXT_PARTS[role[len(side) :]]}")
         row = self.target.rows[role]
         local = self._turn_into_node(row, normalise(after - self.find_rest(role)))
-        self._add(DIRECTION, int(self.tree.nodes[row]), local, self.find_direction(role), weight)
+        bone = self._find_bone(role)
+        self._add(DIRECTION, int(self.tree.nodes[row]), local, self.find_direction(role), weight, bone)
 
     def add_hips(self, path: Floats) -> None:
         """Add the path (F, 3) of the middle of the hip joints."""
@@ -185,7 +235,7 @@ class TaskBuilder:
         if f"{side}Foot" in self._used:
             self._add_turn(
                 self.target.segments[f"{side}Foot"],
-                self.turn_segment(f"{side}Foot"),
+                self._find_segment_turn(f"{side}Foot"),
                 self.weights.feet * _FREE_FOOT_WEIGHT,
             )
 
@@ -194,7 +244,10 @@ class TaskBuilder:
         segment = self.target.segments[f"{side}Foot"]
         firm = _STANDING_FOOT_WEIGHT if self._has_full_leg(side) else _FREE_FOOT_WEIGHT
         turn_weights = _SWING_FOOT_WEIGHT + stands * (firm - _SWING_FOOT_WEIGHT)
-        self._add_turn(segment, rotations.from_matrix(path.turns), self.weights.feet * turn_weights)
+        turned = rotations.from_matrix(path.turns)
+        for factor in self._list_factors_to_node(segment):
+            turned = rotations.multiply(turned, factor)
+        self._add_matrices(segment, turned, self.weights.feet * turn_weights)
         lifted = np.minimum(path.lift / (_FULL_LIFT * self.target.leg_length), 1.0)
         swings = _SWING_WEIGHT + lifted * (_LIFTED_WEIGHT - _SWING_WEIGHT)
         weights = self.weights.feet * (swings + stands * (_STANDING_WEIGHT - swings))
@@ -217,8 +270,12 @@ class TaskBuilder:
         local = rotations.rotate(rotations.inverse(self.rest_turns[row]), vector)
         return rotations.rotate(self.tree.turns[row], local)
 
-    def _add(self, kind: int, node: int, point: Floats, targets: Floats, weights: Floats | float) -> None:
+    def _add(
+        self, kind: int, node: int, point: Floats, targets: Floats, weights: Floats | float,
+        source: SourceTurn | SourceDirection | None = None,
+    ) -> None:  # fmt: skip
         self._tasks.append(LinkTask(kind, node, point, targets, np.broadcast_to(weights, self._count)))
+        self.sources.append(source)
 
     def build(self) -> Tasks:
         """Build the tasks as arrays."""

@@ -25,31 +25,31 @@ from poise.maths.arrays import Bools, Floats, Ints, allocate_aligned
 from poise.maths.frame_masks import count_frames_to
 
 # Lengths are solved in those of a robot whose leg (thigh and shin) is this long, whatever the unit of its file.
-_LEG_LENGTH = 0.6
+LEG_LENGTH = 0.6
 # weights of squared changes of step at 60 frames a second: joints [1/rad], place and rotation of the base
-_REFERENCE_FPS = 60.0
+REFERENCE_FPS = 60.0
 _JOINT_SMOOTHING, _PLACE_SMOOTHING, _TURN_SMOOTHING = 1.5, 20.0, 1.0
 # the same of what is added to a given motion: feet that are moved move the base over a tenth of a second
 _NEAR_JOINT_SMOOTHING, _NEAR_PLACE_SMOOTHING, _NEAR_TURN_SMOOTHING = 10.0, 20000.0, 1000.0
 # weight of squared distances of joints from rest: joints that no task needs
-_REST_WEIGHT = 1e-3
+REST_WEIGHT = 1e-3
 # the same of joints from those of a given motion [1/rad]
 _NEAR_WEIGHT = 1.0
 # weights of speeds above the limit, of which a part is aimed at, and of capsules
 _SPEED_WEIGHT, _SPEED_SHARE = 15000.0, 0.97
-_PAIR_WEIGHT = 40.0
+PAIR_WEIGHT = 40.0
 _MAX_ROUNDS = 20
 # the largest weight of a task in the first stages, and that of speeds; the gains of a round that end these stages
 _SOFT_WEIGHT, _SOFT_SPEED_WEIGHT, _SOFT_GAIN, _APART_GAIN = 10.0, 2000.0, 0.05, 0.01
-_MAX_REFUSALS, _REFUSALS_OF_FRAMES, _MAX_LIMIT_ROUNDS = 6, 3, 4
+_MAX_REFUSALS, _REFUSALS_OF_FRAMES, MAX_LIMIT_ROUNDS = 6, 3, 4
 # a round that gains less of the cost is the last one: with more, speeds stay 2 % above their limits
 _MIN_GAIN = 2e-4
 _FIRST_DAMPING, _LEAST_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 10.0
 # of frames that a step makes worse, and how many frames beside them go with them
 _REFUSED_DAMPING, _REFUSAL_FACTOR, _DAMPED_AROUND = 0.1, 20.0, 3
 # the longest step of a round
-_MAX_STEP = 0.6
-_AT_LIMIT = 1e-9
+MAX_STEP = 0.6
+AT_LIMIT = 1e-9
 
 
 class CapsulePairs(NamedTuple):
@@ -145,13 +145,13 @@ def solve_motion(
     smooth      factor on the weights of changes of step
     near        the motion near to which joints stay, with its changes of step; None: near to rest, and smooth
     """
-    factor = _LEG_LENGTH / leg_length
+    factor = LEG_LENGTH / leg_length
     scales = np.where(tree.are_slides, factor, 1.0)
     pairs = pairs._replace(ends=factor * pairs.ends, reaches=factor * pairs.reaches)
-    scaled = _scale_tasks(tasks, factor)
+    scaled = scale_tasks(tasks, factor)
     if near is None:
         reference = _Reference(
-            scales * tree.rest_values, _REST_WEIGHT, np.zeros((len(times), tree.unknown_count)),
+            scales * tree.rest_values, REST_WEIGHT, np.zeros((len(times), tree.unknown_count)),
             (_PLACE_SMOOTHING, _TURN_SMOOTHING, _JOINT_SMOOTHING),
         )  # fmt: skip
     else:
@@ -166,7 +166,7 @@ def solve_motion(
     return JointMotion(solved.places / factor, solved.turns, np.clip(solved.values / scales, low, high)), rounds
 
 
-def _scale_tasks(tasks: Tasks, factor: float) -> Tasks:
+def scale_tasks(tasks: Tasks, factor: float) -> Tasks:
     """Scale the lengths of tasks. Weights are for the scaled ones."""
     scales = np.where(tasks.kinds == PLACE, factor, 1.0)
     return tasks._replace(points=scales[:, None] * tasks.points, targets=scales[:, None] * tasks.targets)
@@ -199,7 +199,7 @@ class _Solver:
         self._reference = reference
         self._most = np.full((len(steps_s), unknowns), np.inf)
         self._most[:, BASE_COLUMNS:] = _SPEED_SHARE * steps_s[:, None] * (scales * speeds)
-        rate = smooth * ((1.0 / (float(np.median(steps_s)) * _REFERENCE_FPS)) ** 3 if len(steps_s) else 1.0)
+        rate = smooth * ((1.0 / (float(np.median(steps_s)) * REFERENCE_FPS)) ** 3 if len(steps_s) else 1.0)
         place, turn, joint = reference.smoothing
         self._smoothing = np.full(unknowns, joint * rate)
         self._smoothing[:3], self._smoothing[3:6] = place * rate, turn * rate
@@ -265,13 +265,13 @@ class _Solver:
         free = self._find_free(motion)
         given = np.zeros_like(self._gradients)
         to_low, to_high = self._low - motion.values, self._high - motion.values
-        for _ in range(_MAX_LIMIT_ROUNDS):
+        for _ in range(MAX_LIMIT_ROUNDS):
             compute_step(
                 self._hessians, self._gradients, before.changes, before.excess, free, given,
                 self._smoothing, self._speed_weight, damping, self._step, self._step_work,
             )  # fmt: skip
             steps = self._step[:, BASE_COLUMNS:]
-            over = free[:, BASE_COLUMNS:] & ((steps < to_low - _AT_LIMIT) | (steps > to_high + _AT_LIMIT))
+            over = free[:, BASE_COLUMNS:] & ((steps < to_low - AT_LIMIT) | (steps > to_high + AT_LIMIT))
             if not over.any():
                 break
             given[:, BASE_COLUMNS:][over] = np.clip(steps, to_low, to_high)[over]
@@ -285,8 +285,8 @@ class _Solver:
         free = np.ones_like(self._gradients, dtype=np.bool_)
         ways = self._gradients[:, BASE_COLUMNS:]
         free[:, BASE_COLUMNS:] = ~(
-            ((motion.values <= self._low + _AT_LIMIT) & (ways < 0.0))
-            | ((motion.values >= self._high - _AT_LIMIT) & (ways > 0.0))
+            ((motion.values <= self._low + AT_LIMIT) & (ways < 0.0))
+            | ((motion.values >= self._high - AT_LIMIT) & (ways > 0.0))
             | (self._low == self._high)
         )
         return free
@@ -294,7 +294,7 @@ class _Solver:
     def _move(self, motion: JointMotion) -> JointMotion:
         """Move by the step, as far as limits allow."""
         longest = float(np.abs(self._step[:, 3:]).max())
-        step = self._step * min(1.0, _MAX_STEP / max(longest, 1e-300))
+        step = self._step * min(1.0, MAX_STEP / max(longest, 1e-300))
         turned = rotations.as_matrix(rotations.from_vector(step[:, 3:BASE_COLUMNS])) @ motion.turns
         values = np.clip(motion.values + step[:, BASE_COLUMNS:], self._low, self._high)
         return JointMotion(motion.places + step[:, :3], turned, values)
@@ -302,7 +302,7 @@ class _Solver:
     def _measure(self, motion: JointMotion, *, with_matrix: bool) -> _Measured:
         """Measure the cost; also matrices and gradients, if wanted."""
         measure_frames(
-            *self._nodes, *motion, *self._tasks, *self._active_pairs, _PAIR_WEIGHT, int(with_matrix),
+            *self._nodes, *motion, *self._tasks, *self._active_pairs, PAIR_WEIGHT, int(with_matrix),
             self._hessians, self._gradients, self._costs, self._measure_work,
         )  # fmt: skip
         values, weight, kept, _ = self._reference

@@ -279,7 +279,7 @@ def write_configurations(tree: RobotTree, base_places: Floats, base_turns: Float
     """
     skeleton = tree.skeleton
     q = np.tile(skeleton.rest_q, (len(values), 1))
-    turn, place = _compute_root_mount(tree)
+    turn, place = compute_root_mount(tree)
     start = int(skeleton.q_start[tree.root])
     q[:, start : start + 3] = rotations.rotate(rotations.inverse(turn), base_places - place)
     q[:, start + 3 : start + 7] = rotations.multiply(rotations.inverse(turn), rotations.from_matrix(base_turns))
@@ -306,7 +306,7 @@ def read_configurations(tree: RobotTree, q: Floats) -> tuple[Floats, Floats, Flo
     Base frames are (F, 3) and (F, 3, 3), values (F, K - 6).
     """
     skeleton = tree.skeleton
-    turn, place = _compute_root_mount(tree)
+    turn, place = compute_root_mount(tree)
     start = int(skeleton.q_start[tree.root])
     places = place + rotations.rotate(turn, q[:, start : start + 3])
     turns = rotations.as_matrix(rotations.multiply(turn, q[:, start + 3 : start + 7]))
@@ -324,7 +324,7 @@ def read_configurations(tree: RobotTree, q: Floats) -> tuple[Floats, Floats, Flo
     return places, turns, values
 
 
-def _compute_root_mount(tree: RobotTree) -> tuple[Floats, Floats]:
+def compute_root_mount(tree: RobotTree) -> tuple[Floats, Floats]:
     """Compute rotation (4,) and place (3,) above the free root."""
     turn, place = rotations.IDENTITY, np.zeros(3)
     for row in tree.skeleton.list_path(tree.root):

@@ -1,0 +1,142 @@
+"""poise.Retargeter onto robots: frame by frame, near the batch, within limits and speeds."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from itertools import product
+
+import numpy as np
+import pytest
+
+import poise
+from poise import InputError, Terrain, UnsupportedError
+from poise.ground.robot.tree import build_tree, read_configurations
+from poise.maths import rotations
+from tests.retarget.characters import build_character, build_clip, build_rig, find_directions, measure_angles
+
+FRAMES = 150
+BONES = {"UpperLeg": "LowerLeg", "LowerLeg": "Foot", "UpperArm": "LowerArm", "LowerArm": "Hand"}
+
+
+@pytest.fixture(scope="module")
+def walking_g1(data):
+    walk, robot = poise.load(data / "bvh/cmu_12_01_walk.bvh"), poise.load(data / "urdf/g1_29dof.urdf")
+    clip = poise.Clip(walk.clips[0].times[2:FRAMES], walk.clips[0].poses[2:FRAMES], "walk")
+    return walk, robot, clip, poise.retarget(clip, robot, source=walk, ground=False)
+
+
+def follow(live, poses, step):
+    """The configurations (F, nq) of a live robot."""
+    return np.array([live(poses[frame], step).q for frame in range(len(poses))])
+
+
+def measure_directions(done, clip):
+    """Angles (b, F) between bones of the source and of a clip of the robot."""
+    angles = []
+    for side, (part, end) in product(("left", "right"), BONES.items()):
+        ways = [
+            rotations.rotate(body.world_turn, find_directions(one, body.joints, f"{side}{part}", f"{side}{end}"))
+            for body, one in zip(done.bodies, (done.source, clip), strict=True)
+        ]
+        angles.append(measure_angles(*ways))
+    return np.array(angles)
+
+
+def measure_speeds(robot, q, step):
+    """The largest share of a joint's speed by the file, and the farthest way beyond its range."""
+    tree = build_tree(robot.skeleton)
+    values = read_configurations(tree, q)[2]
+    low, high = tree.ranges.T
+    return (np.abs(np.diff(values, axis=0)) / step / tree.speeds).max(), max(
+        (low - values).max(), (values - high).max()
+    )
+
+
+def test_limbs_of_a_live_robot_point_as_in_the_batch(walking_g1):
+    walk, robot, clip, done = walking_g1
+    q = follow(poise.Retargeter(walk, robot), clip.poses, 1.0 / clip.fps)
+    live = poise.Clip(clip.times, poise.Pose(done.skeleton, q), "live")
+    batch, angles = (measure_directions(done, one) for one in (done, live))
+    assert np.median(angles) < np.median(batch) + 0.5
+    assert np.percentile(angles, 95.0) < np.percentile(batch, 95.0) + 1.0
+    way = live.poses.world.positions - done.poses.world.positions
+    assert np.percentile(np.linalg.norm(way, axis=-1), 95.0) < 0.06
+
+
+def test_a_live_robot_keeps_limits_and_speeds(walking_g1):
+    walk, robot, clip, _ = walking_g1
+    for step, frames in (
+        (1.0 / 120.0, slice(0, None, 9)),
+        (1.0 / 30.0, slice(0, None, 50)),
+    ):  # up to eight times as fast
+        q = follow(poise.Retargeter(walk, robot), clip.poses[frames], step)
+        speed, beyond = measure_speeds(robot, q, step)
+        assert np.isfinite(q).all()
+        assert 0.99 < speed <= 1.0 + 1e-6 if step < 1.0 / 100.0 else speed <= 1.0 + 1e-6
+        assert beyond <= 1e-12
+
+
+def test_pauses_and_leaps_do_no_harm(walking_g1):
+    walk, robot, clip, _ = walking_g1
+    live, first = poise.Retargeter(walk, robot), clip.poses[0]
+    away = poise.Pose(first.skeleton, first.q + 900.0 * (np.arange(len(first.q)) == 0))
+    shown = [live(pose, dt) for pose, dt in ((first, 0.0), (first, 0.0), (away, 1 / 60), (away, 1 / 60), (first, 10.0))]
+    assert np.isfinite([pose.q for pose in shown]).all()
+    hips = [pose.world.positions[robot.skeleton.with_free_root().index("pelvis")] for pose in shown]
+    np.testing.assert_allclose(hips[1], hips[0], atol=1e-3)
+    assert np.linalg.norm(hips[3] - hips[2]) < 0.01 * np.linalg.norm(hips[2] - hips[1])
+
+
+def test_live_robots_have_the_same_bits_and_begin_anew(walking_g1):
+    walk, robot, clip, _ = walking_g1
+    live, step = poise.Retargeter(walk, robot), 1.0 / clip.fps
+    poses = clip.poses[:12]
+    bits = follow(live, poses, step)
+    assert not np.array_equal(bits, follow(live, poses, step))
+    live.reset()
+    assert np.array_equal(bits, follow(live, poses, step))
+    for copied in (copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))):  # noqa: S301  (our own)
+        other = copied(live)
+        goes_on = follow(live, poses, step)
+        assert np.array_equal(goes_on, follow(other, poses, step))
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
+@pytest.mark.parametrize("name", ["mjcf/h1.xml", "mjcf/humanoid.xml", "usd/humanoid_mimickit.usd"])
+def test_other_robots_go_live(data, walking_g1, name):
+    walk, _, clip, _ = walking_g1
+    robot = poise.load(data / name)
+    live = poise.Retargeter(walk, robot)
+    q = follow(live, clip.poses[::6], 6.0 / clip.fps)
+    speed, beyond = measure_speeds(robot, q, 6.0 / clip.fps)
+    assert np.isfinite(q).all()
+    assert max(speed - 1.0, beyond) <= 1e-6
+
+
+def test_a_character_with_a_hinge_is_a_robot():
+    source = build_rig(build_character([1.0] * 12), clips=(build_clip(build_character([1.0] * 12), 3),))
+    skeleton = source.skeleton
+    kinds = [poise.Kind.HINGE if name == "LeftLeg" else poise.Kind(int(kind))
+             for name, kind in zip(skeleton.names, skeleton.kinds, strict=True)]  # fmt: skip
+    axes = np.tile([1.0, 0.0, 0.0], (len(kinds), 1))
+    hinged = poise.Skeleton.build(skeleton.names, skeleton.parents, kinds, offsets=skeleton.A[:, :3], axes=axes, up="y")
+    rig = poise.Rig(hinged, poise.Pose(hinged, hinged.rest_q))
+    live = poise.Retargeter(source, rig, poise.match(source, source))
+    clip = source.clips[0]
+    shown = [live(clip.poses[frame], 1 / 30) for frame in range(8)]
+    assert all(np.isfinite(pose.q).all() for pose in shown)
+    joints = live.match.list_joints(of_target=True)
+    last = poise.Clip(np.zeros(1), poise.Pose(shown[-1].skeleton, shown[-1].q[None]))
+    way = [find_directions(one, joints, "leftUpperArm", "leftLowerArm")[-1]
+           for one in (last, poise.Clip(np.zeros(1), clip.poses[7:8]))]  # fmt: skip
+    assert float(way[0] @ way[1]) > np.cos(np.radians(5.0))
+
+
+def test_ground_under_a_live_robot_is_refused(walking_g1):
+    walk, robot, clip, _ = walking_g1
+    for ground in (True, Terrain.stairs(0.1, 0.3)):
+        with pytest.raises(UnsupportedError, match="held over a whole clip only"):
+            poise.Retargeter(walk, robot, ground=ground)
+    with pytest.raises(InputError, match="one pose at a time"):
+        poise.Retargeter(walk, robot)(clip.poses)
