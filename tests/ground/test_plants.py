@@ -267,13 +267,15 @@ class TestOwnFloor:
     def plant(self, motion, heel, ball):
         return find_plants(motion, SOLES, contacts_of(heel, ball), FLAT, STEEPEST, 0.15, 0.0)
 
-    def test_a_heel_alone_stands_on_the_floor_however_high_its_ball_is(self):
+    @pytest.mark.parametrize("ball", [[0, 0, 0, 0], [0, 0, 1, 1]])
+    def test_a_heel_stands_on_the_floor_however_high_its_ball_is(self, ball):
         motion = moved(path(4), path(4))
         toes_up = rotations.about(np.array([1.0, 0.0, 0.0]), -1.0)
         motion.turns[:, 0, FOOT] = toes_up
         motion.places[:, 0, :, 2] -= (motion.places[0, 0, ANKLE] + rotations.rotate(toes_up, SOLES.heel[0]))[2]
-        plants = self.plant(motion, [1] * 4, [0] * 4)
-        np.testing.assert_allclose([plants.heel[0, 2], plants.rise[0]], 0.0, atol=1e-12)
+        plants = self.plant(motion, [1] * 4, ball)
+        np.testing.assert_allclose(plants.heel[0, 2], 0.0, atol=1e-12)
+        assert any(ball) or abs(plants.rise[0]) < 1e-12  # m
 
     @pytest.mark.parametrize(("height", "stays"), [(0.03, 0.0), (0.06, 0.06)])
     def test_what_stands_well_above_it_stays_there(self, height, stays):

@@ -116,7 +116,8 @@ def find_plants(
     under = ground_under(heel + way, moved, moved + tip, alone, footing)
     tilt, planted_heel, planted_ball, hangs = _put_down(moved, along, under.edged, alone, footing, steepest)
     if floor is not None:
-        higher = np.where(alone.heel, heel[:, 2], ball[:, 2]) - floor
+        both = np.minimum(heel[:, 2], ball[:, 2])  # toes that are still up stand on nothing
+        higher = np.where(alone.heel, heel[:, 2], np.where(alone.ball, ball[:, 2], both)) - floor
         step = make_vertical(np.where(higher > _RUNG, higher, 0.0))
         planted_heel, planted_ball = planted_heel + step, planted_ball + step
     onto = rotations.rotation_between(rotations.rotate(tilt, along), planted_ball - planted_heel)
