@@ -49,6 +49,22 @@ def test_hands_stay_out_of_thighs_that_are_farther_apart(side):
     assert np.array_equal(free.poses.q[apart], done.poses.q[apart])
 
 
+def test_the_report_says_how_deep_a_hand_is():
+    source = build_character([1.0] * 12)
+    target = build_rig(build_character([*[1.0] * 7, 2.1, *[1.0] * 4]))  # wide hips
+    clip = build_lowering(source, 0.0)
+    free, done = (poise.retarget(clip, target, hands=hands, ground=False) for hands in ("directions", "touch"))
+    for one in (free, done):
+        found = next(row for row in one.report.clearance if row[:2] == ("leftHand", "leftUpperLeg"))
+        for body, shown, over in zip(one.bodies, (one.source, one), (found.source, found.over), strict=True):
+            wanted = measure_over(shown, body, "Left", "LeftUpLeg", "LeftLeg", THIGH)[found.frame]
+            assert over == pytest.approx(wanted, abs=1e-9)
+    depth = -measure_over(free, free.bodies[1], "Left", "LeftUpLeg", "LeftLeg", THIGH).min()
+    assert any(f"leftHand is {depth:.2f} arm lengths in the leftUpperLeg" in sentence for sentence in free.report.worse)
+    assert not any("arm lengths in the" in sentence for sentence in done.report.worse)
+    assert "nearest to the body: " in str(done.report)
+
+
 @pytest.mark.parametrize("side", ["Left", "Right"])
 @pytest.mark.parametrize("factor", [0.96, 1.15])
 def test_hands_that_touch_thighs_touch_them_on_other_arms(side, factor):

@@ -36,6 +36,8 @@ _NEAR, _FAR, _CLEAR = 0.03, 0.07, 0.02
 _FARTHEST = 0.08
 # parts that a hand stays out of; the other arm is none of them
 _SOLID_COUNT = 6
+# trunk and flanks, thighs of the left and of the right leg
+BODY_COLUMNS = {"trunk": [0, 1, 2], "leftUpperLeg": [3], "rightUpperLeg": [4]}
 _HEAD_COLUMN = 5  # after trunk, flanks and thighs
 # a push off two parts at once is shared out between them: so often it is measured again
 _PUSHES = 3
@@ -58,7 +60,7 @@ class _Distances(NamedTuple):
     over: Floats
 
 
-class _Parts(NamedTuple):
+class Parts(NamedTuple):
     """Parts of the body around one hand.
 
     wrist         (F, 3)
@@ -66,6 +68,7 @@ class _Parts(NamedTuple):
     radii         (c,)
     """
 
+    elbow: Floats
     wrist: Floats
     starts: Floats
     ways: Floats
@@ -97,7 +100,7 @@ def compute_hand_moves(
     fade = compute_fade(times, bears[:, None], BEARING_FADE_S)
     moves, weights = np.zeros((len(times), len(SIDES), 3)), np.zeros((len(times), len(SIDES)))
     for column, side in enumerate(SIDES):
-        source, target = (_list_parts(*each, side) for each in zip(poses, bodies, strict=True))
+        source, target = (list_parts(*each, side) for each in zip(poses, bodies, strict=True))
         measured = source.measure(source.wrist)
         near = smoothstep((_FAR - np.abs(measured.over)) / (_FAR - _NEAR)) * fade
         near = average_hann(near, half_width)
@@ -112,7 +115,7 @@ def compute_hand_moves(
     return back.reshape(moves.shape), weights
 
 
-def _push_out(parts: _Parts, wrist: Floats, least: Floats) -> Floats:
+def _push_out(parts: Parts, wrist: Floats, least: Floats) -> Floats:
     """Push a wrist (F, 3) out of solid parts. Returns its move.
 
     least  (F, c) over their surfaces
@@ -127,7 +130,7 @@ def _push_out(parts: _Parts, wrist: Floats, least: Floats) -> Floats:
     return push
 
 
-def _list_parts(poses: Pose, body: Body, side: str) -> _Parts:
+def list_parts(poses: Pose, body: Body, side: str) -> Parts:
     """List the parts around a hand."""
     positions = poses.world.positions
     place = {
@@ -155,7 +158,7 @@ def _list_parts(poses: Pose, body: Body, side: str) -> _Parts:
     starts, ends = (np.stack([axis[end] for axis in axes], axis=1) for end in (0, 1))
     radii = np.array([axis[2] for axis in axes]) * height
     radii[_HEAD_COLUMN] = radii[_HEAD_COLUMN] if "head" in place else _ABSENT
-    return _Parts(place[f"{side}Hand"], starts, ends - starts, radii)
+    return Parts(place[f"{side}LowerArm"], place[f"{side}Hand"], starts, ends - starts, radii)
 
 
 _PARTS = ("UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg")

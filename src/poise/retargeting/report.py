@@ -22,6 +22,7 @@ from poise.maths.vectors import cross, dot, normalise
 from poise.model.clip import Clip
 from poise.model.pose import Transforms
 from poise.model.roles.bone_names import SIDES
+from poise.retargeting.arm_clearance import ArmClearance, measure_arm_clearance
 from poise.retargeting.body import NEXT_PARTS, Body, split_role
 from poise.retargeting.hand_contact import measure_hand_distances
 from poise.retargeting.match import Match
@@ -46,6 +47,8 @@ MAX_SKATE_CM_S, MAX_DEPTH_MM, MAX_FLOATING_MM = 0.1, 1.0, 1.0
 MAX_CLIMBING_LEG_ERROR_DEG, MAX_CLIMBING_DEPTH_MM = 75.0, 5.0
 MAX_JUMP_RATIO = 2.0
 MAX_HAND_ERROR = 0.03  # arm lengths
+# [arm lengths] how much deeper than in the source hands and forearms are in trunk and thighs; surfaces are estimated
+MAX_HAND_DEPTH, MAX_FOREARM_DEPTH = 0.03, 0.1
 # of the limb's length: smaller changes of step are no jump
 _MIN_JUMP = 0.01
 # of the leg: ground under the feet whose heights differ by less is level
@@ -121,6 +124,9 @@ class RetargetReport:
     hands
         Difference of the distance of both hands from the source's where it counts in full, in arm lengths: median and
         95 % of frames; None where hands are never so near.
+    clearance
+        Hands and forearms that are deepest in trunk or thighs as against the source, or nearest to them, deepest first;
+        empty for robots, whose parts `robot` has.
     jumps
         Changes of step of hands and ankles.
     unmatched
@@ -152,6 +158,7 @@ class RetargetReport:
     feet: Mapping[str, float] | None
     step_width: tuple[float, float] | None
     hands: tuple[float, float] | None
+    clearance: tuple[ArmClearance, ...]
     jumps: tuple[Jump, ...]
     unmatched: tuple[str, ...]
     robot: RobotMeasures | None
@@ -184,6 +191,7 @@ class RetargetReport:
             facts.append("step width in hip widths: {:.2f} in the source, {:.2f} here".format(*self.step_width))
         if self.hands is not None:
             facts.append("distance of hands, off by (arm lengths): {:.3f} median, {:.3f} p95".format(*self.hands))
+        facts += [f"nearest to the body: {self.clearance[0]}"] if self.clearance else []
         jumps = ", ".join(f"{jump.role} {jump.source:.4f} -> {jump.target:.4f}" for jump in self.jumps)
         facts.append(f"change of step in limb lengths: {jumps}")
         facts += [] if self.robot is None else str(self.robot).split("\n")
@@ -208,6 +216,7 @@ class RetargetReport:
             "feet": None if self.feet is None else dict(self.feet),
             "step_width": None if self.step_width is None else list(self.step_width),
             "hands": None if self.hands is None else list(self.hands),
+            "clearance": [one._asdict() for one in self.clearance],
             "jumps": [jump._asdict() for jump in self.jumps], "unmatched": list(self.unmatched),
             "robot": None if self.robot is None else self.robot.as_object(),
             "ok": self.ok, "worse": list(self.worse), "notes": list(self.notes),
@@ -299,6 +308,9 @@ def build_report(measured: Measured) -> RetargetReport:
         after = planted.report.after  # of feet on still ground, before the way was taken out
         feet = {"skate": after.skate, "depth": after.penetration, "floating": after.floating}
     hands = _measure_hands(measured, source, target)
+    clearance = ()
+    if robot is None:
+        clearance = measure_arm_clearance((measured.source.poses, measured.target.poses), measured.bodies)
     jumps = _measure_jumps(source, target, measured.bodies) if len(everywhere) >= _MIN_JUMP_FRAMES else ()
     return RetargetReport(
         name=measured.target.name,
@@ -308,11 +320,13 @@ def build_report(measured: Measured) -> RetargetReport:
         feet=feet,
         step_width=_measure_step_widths(measured, source, target),
         hands=hands,
+        clearance=clearance,
         jumps=jumps,
         unmatched=tuple(row.role for row in measured.match.joints if not row.is_used),
         robot=robot,
         worse=(
             *_list_losses((limbs, standing), (feet, hands), jumps, measured, is_level=is_level),
+            *_list_deep_arms(clearance),
             *(() if robot is None else robot.list_losses()),
         ),
         notes=measured.notes,
@@ -492,3 +506,12 @@ def _list_losses(
         if jump.is_worse
     ]
     return losses
+
+
+def _list_deep_arms(clearance: tuple[ArmClearance, ...]) -> list[str]:
+    """List hands and forearms in the body."""
+    return [
+        f"{one.arm} is {-one.over:.2f} arm lengths in the {one.part} at frame {one.frame}, {one.describe_source()}"
+        for one in clearance
+        if one.deeper > (MAX_HAND_DEPTH if one.arm.endswith("Hand") else MAX_FOREARM_DEPTH)
+    ]
