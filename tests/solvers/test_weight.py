@@ -72,3 +72,58 @@ def test_it_is_continuous_and_the_same_in_batches():
     hips = batch.pose.world["Hips"].positions
     assert np.linalg.norm(np.diff(hips, axis=0), axis=1).max() < 0.01
     assert np.linalg.norm(np.diff(hips, n=2, axis=0), axis=1).max() < 0.002
+
+
+def squat(hips, joint="Foot", **options):
+    """Hips at places (..., 3), on pinned feet or toes."""
+    goals = [*(poise.Pin(side + joint) for side in ("Left", "Right")), poise.Position("Hips", hips)]
+    return poise.solve(HANGING, goals, free_root=True, **options)
+
+
+def measure_lean(pose):
+    """How far (...) trunks are bent ahead [deg]."""
+    trunk = pose.world["Neck"].positions - pose.world["Hips"].positions
+    return np.degrees(np.arctan2(trunk @ FORWARD, trunk @ UP))
+
+
+HIPS = HANGING.world["Hips"].positions
+
+
+class TestPlacedHips:
+    """Trunks bow about placed hips until feet carry the weight."""
+
+    def test_the_bow_brings_the_weight_above_the_soles(self):
+        pose = squat(HIPS - 0.35 * UP - 0.2 * FORWARD).pose
+        assert abs((poise.centre_of_mass(pose) - FEET[0]) @ FORWARD) < 0.06
+        assert 15.0 < measure_lean(pose) < 40.0
+        np.testing.assert_allclose(pose.world["Hips"].positions, HIPS - 0.35 * UP - 0.2 * FORWARD, atol=1e-4)
+
+    def test_what_feet_carry_stays_upright(self):
+        assert abs(measure_lean(squat(HIPS - 0.35 * UP - 0.05 * FORWARD).pose)) < 3.0
+
+    def test_raised_heels_bring_it_above_the_balls(self):
+        pose = squat(HIPS - 0.35 * UP - 0.05 * FORWARD, "Toe").pose
+        assert pose.world["LeftFoot"].positions @ UP > FEET[0] @ UP + 0.02
+        ball = HANGING.world["LeftToe"].positions
+        assert abs((poise.centre_of_mass(pose) - ball) @ FORWARD) < 0.04
+
+    def test_who_sits_stays_upright(self):
+        assert abs(measure_lean(squat(HIPS - 0.35 * UP - 0.45 * FORWARD).pose)) < 3.0
+
+    def test_it_is_continuous_and_the_same_in_batches(self):
+        places = HIPS - 0.35 * UP - np.linspace(0.0, 0.5, 251)[:, None] * FORWARD
+        for joint in ("Foot", "Toe"):
+            batch = squat(places, joint)
+            assert np.abs(np.diff(measure_lean(batch.pose))).max() < 3.0
+            ones = [squat(place, joint).pose.q for place in places[::50]]
+            np.testing.assert_array_equal(batch.pose.q[::50], ones)
+
+
+def test_a_twisted_trunk_bows_to_where_its_chest_looks():
+    """A hand low behind: the trunk goes over to the hand's side, and the face with it."""
+    goals = [poise.Pin("LeftFoot"), poise.Pin("RightFoot")]
+    goals += [poise.Position("LeftHand", FEET[0] + 0.14 * LEFT - 0.28 * FORWARD + 0.19 * UP)]
+    result = poise.solve(HANGING, goals, free_root=True)
+    trunk = result.pose.world["Neck"].positions - result.pose.world["Hips"].positions
+    assert result.reached
+    assert trunk @ LEFT > trunk @ FORWARD

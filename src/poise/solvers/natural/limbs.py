@@ -22,6 +22,7 @@ from poise.kernels.layout import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
+from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import cross, dot, dot_rows, normalise
 from poise.model.anatomy.rest_geometry import BodyFrame, find_confident_joints
 from poise.model.anatomy.standing_pose import (
@@ -86,6 +87,7 @@ _TOED_OUT, _ASTRAY = np.radians(10.0), np.radians(60.0)  # ... unless these are 
 _SPENT = {"leg": 0.9995, "arm": 0.95}
 _UNTWISTED = 0.9  # of its length: an arm reaches so far before the trunk twists for it
 _FOLDED = 0.45  # of its length: as near as hips come to the feet
+_HIGH_SHARE, _LOW_SHARE = 0.2, 0.7  # of the way from hips to feet: from the first on hands are low, at the second fully
 
 _KEPT = 128  # rows of settings
 
@@ -561,7 +563,8 @@ def carry_root(
         low, at, turns = np.zeros(count), np.empty((count, 7)), np.zeros(count)
         up = find_up(pose.skeleton)
         if turn is not None:
-            trunk, ahead = _turn_about(turn, stood, trunk), _level(rotations.rotate(turn, ahead), up)
+            trunk, ahead = _turn_about(turn, stood, trunk), rotations.rotate(turn, ahead)
+        ahead = _level(ahead, up)  # with and without a turn: rows are the same alone
         legs = (hung[:, is_leg], targets[:, is_leg], lengths[is_leg])
         arms = (hung[:, ~is_leg], targets[:, ~is_leg], reaches[~is_leg])
         figures = map(prepare_for_kernel, (place[:, :3], trunk + moved, ahead, up, *legs, *arms))
@@ -614,7 +617,7 @@ def _turn_about(turns: Floats, centres: Floats, points: Floats) -> Floats:
 
 def twist_spine(
     bends: Sequence[Bends], pose: Pose, spine: Sequence[int], targets: Floats, ahead: Floats
-) -> tuple[Floats, Floats | None] | None:
+) -> tuple[Floats, Floats, Floats | None] | None:
     """Twist a spine to bring arms nearer to places (k, l, 3).
 
     Returns the configurations (k, nq), the twist shared by all joints, and the turn (k, 4) that is left to the pelvis,
@@ -643,7 +646,22 @@ def twist_spine(
     q[:, own] = rotations.multiply(q[:, own], rotations.about(axes, twists[:, None] / len(joints)))
     rows = np.flatnonzero(twists)
     q[rows] = s.bounds.clamp_by_kernel(q[rows])
-    return q, rotations.about(up, pelvis_twists) if pelvis_twists.any() else None
+    return q, twists, rotations.about(up, pelvis_twists) if pelvis_twists.any() else None
+
+
+def turn_bow(bends: Sequence[Bends], pose: Pose, targets: Floats, twists: Floats, ahead: Floats) -> Floats:
+    """Turn fronts (k, 3) of bows with twisted chests.
+
+    It turns the more the lower the hands are to go.
+
+    twists  (k,) of the spine [rad]
+    """
+    up, is_leg = find_up(pose.skeleton), find_reaches(pose.skeleton, bends).is_leg
+    hips = average_points(find_first_joints([one for one in bends if one.limb.kind == "leg"], pose, len(targets)))
+    height = dot_rows(hips - average_points(targets[:, is_leg]), up)
+    drop = dot_rows(hips, up) - dot_rows(targets[:, ~is_leg], up).min(axis=1)
+    share = smoothstep((drop / np.where(height > 0.0, height, np.inf) - _HIGH_SHARE) / (_LOW_SHARE - _HIGH_SHARE))
+    return rotations.rotate(rotations.about(up, share * twists), ahead)
 
 
 def reach_with_legs(bends: Sequence[Bends], pose: Pose, root: str, targets: Floats, shift: Floats) -> Floats:

@@ -68,14 +68,15 @@ from poise.solvers.natural.limbs import (
     lower_poles,
     pose_limb,
     reach_with_legs,
+    turn_bow,
     twist_spine,
 )
-from poise.solvers.natural.placed_hips import bow_from_hips
+from poise.solvers.natural.placed_hips import bow_from_hips, bow_over_feet
 from poise.solvers.natural.roll import PosedRoll, pose_rolls, share_rolls
 from poise.solvers.natural.stages import NaturalStage, find_stages, has_lone_limbs
 from poise.solvers.natural.surroundings import BODY_ALONE, NOTHING_AROUND, Obstacles, Surroundings
 from poise.solvers.natural.toes import raise_heels, stand_flat, turn_toes
-from poise.solvers.natural.weight import find_root_shift
+from poise.solvers.natural.weight import find_moved_share, find_support_ways
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -519,7 +520,7 @@ def _run_stages(
     known: dict[str, Surroundings] = {}
     for i, stage in enumerate(stages):
         if stage.hips >= 0:
-            pose, lean = _bow_trunk(problem, stage, pose, targets, _sharpen(tolerance), request)
+            pose, lean = _bow_trunk(problem, stage, pose, targets, _sharpen(tolerance), request, obstacles)
             continue
         if stage.carries:
             pose, lean = _carry_root(problem, stage, targets, _sharpen(tolerance), request)
@@ -654,15 +655,15 @@ def _carry_root(
 ) -> tuple[Pose, Floats]:
     """Carry roots within their limbs' reach; return poses and leans (k, 4)."""
     start = problem.start
-    places = [(limb.toes, targets[:, limb.columns[:3]]) for limb in stage.carries]
-    tips = np.stack([place if toes is None else stand_flat(toes, start, place) for toes, place in places], axis=1)
+    tips = _find_tips(stage, start, targets)
     root, limbs = stage.goals[0], [limb.bends for limb in stage.carries if limb.bends is not None]
     assert isinstance(root, Place)
     ahead = find_facing(limbs, start, find_up(problem.skeleton), len(targets))
     turn = find_counter_leans(limbs, stage.pinned, start, tips, ahead)
     twisted = twist_spine(limbs, start, stage.spine, tips, ahead)
     if twisted is not None:
-        q, twist = twisted
+        q, spine_twist, twist = twisted
+        ahead = turn_bow(limbs, start, tips, spine_twist, ahead)
         start = problem.make_pose_unchecked(q)
         turn = twist if turn is None else turn if twist is None else rotations.multiply(turn, twist)
     found = carry_root(limbs, start, root.joint, stage.spine, tips, ahead, turn)
@@ -670,9 +671,10 @@ def _carry_root(
     if not any(stage.pinned):
         return after, found.lean
     origin = problem.start if problem.origin is None else problem.origin
-    shift = find_root_shift([one.limb for one in limbs], stage.pinned, origin, after, tips)
-    if shift is None or not shift.any():
+    ways = find_support_ways([one.limb for one in limbs], stage.pinned, origin, after, tips)
+    if ways is None or not ways.any():
         return after, found.lean
+    shift = ways / find_moved_share(problem.skeleton, [one.limb for one in limbs])
     place = reach_with_legs(limbs, after, root.joint, tips, shift)
     if all(one.limb.kind == "leg" for one in limbs):
         shifted, lean = found._replace(place=place, bend=np.zeros(len(place))), found.lean
@@ -681,23 +683,36 @@ def _carry_root(
         shifted = carry_root(limbs, start, root.joint, stage.spine, tips, ahead, turn, moved)
         lean = shifted.lean
     q = _place_root(problem, stage, start, shifted, sharp, request).flat_q
-    is_shifted = (shift != 0.0).any(axis=1)[:, None]
+    is_shifted = (ways != 0.0).any(axis=1)[:, None]
     return problem.make_pose_unchecked(np.where(is_shifted, q, after.flat_q)), np.where(is_shifted, lean, found.lean)
 
 
+def _find_tips(stage: NaturalStage, start: Pose, targets: Floats) -> Floats:
+    """Find places (k, l, 3) of hands and flat feet."""
+    places = [(limb.toes, targets[:, limb.columns[:3]]) for limb in stage.carries]
+    return np.stack([place if toes is None else stand_flat(toes, start, place) for toes, place in places], axis=1)
+
+
 def _bow_trunk(
-    problem: Problem, stage: NaturalStage, pose: Pose, targets: Floats, sharp: Tolerance, request: Request
-) -> tuple[Pose, Floats | None]:
+    problem: Problem, stage: NaturalStage, pose: Pose, targets: Floats, sharp: Tolerance, request: Request,
+    obstacles: Obstacles,
+) -> tuple[Pose, Floats | None]:  # fmt: skip
     """Bow trunks about placed hips.
 
     Return poses and turns (k, 4) of the pelvis; None where all hands are near.
     """
-    limbs = [(limb.bends, limb.columns[:3]) for limb in stage.carries if limb.bends is not None]
-    bends, tips = [each for each, _ in limbs], np.stack([targets[:, columns] for _, columns in limbs], axis=1)
+    tips, bends = _find_tips(stage, problem.start, targets), [limb.bends for limb in stage.carries if limb.bends]
     ahead = find_facing(bends, pose, find_up(problem.skeleton), len(targets))
     root = stage.goals[0]
     assert isinstance(root, Place)
-    found = bow_from_hips(bends, pose, root.joint, stage.hips, stage.spine, tips, ahead)
+    if any(one.limb.kind == "arm" for one in bends):
+        found = bow_from_hips(bends, pose, root.joint, stage.hips, stage.spine, tips, ahead)
+    else:
+        origin = problem.start if problem.origin is None else problem.origin
+        there = problem.with_q(pose.flat_q)
+        stood, _, _ = _run_stages(there, stage.carries, targets, sharp, request, obstacles, problem.start)
+        stands = problem.make_pose_unchecked(stood)
+        found = bow_over_feet(bends, stage.pinned, origin, stands, root.joint, stage.hips, stage.spine, ahead)
     return (pose, None) if found is None else (_place_root(problem, stage, pose, found, sharp, request), found.lean)
 
 

@@ -1,4 +1,4 @@
-"""Placed hips: trunks bow about hips with a place alone.
+"""Placed hips: trunks bow for hands, or for the weight.
 
 Where hands ahead or behind are out of reach of an upright trunk, it bows about the hips by as little as will do, as in
 crawling. The pelvis takes the bow as far as hips bend over their thighs, which keeps the back straight; the spine takes
@@ -17,7 +17,16 @@ from poise.maths.arrays import Floats
 from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import cross, dot_rows
 from poise.model.pose import Pose
-from poise.solvers.natural.limbs import Bends, Carried, average_points, find_first_joints, find_reaches, find_up
+from poise.solvers.natural.limbs import (
+    Bends,
+    Carried,
+    RoleLimb,
+    average_points,
+    find_first_joints,
+    find_reaches,
+    find_up,
+)
+from poise.solvers.natural.weight import find_support_ways, find_upper_mass
 
 # Bend of hips with bent knees ahead and back, and of a spine ahead [rad] (AAOS; Kapandji, volume 3).
 _HIPS_AHEAD_RAD, _HIPS_BACK_RAD, _SPINE_RAD = np.radians([120.0, 30.0, 105.0])
@@ -26,6 +35,9 @@ _HIPS_AHEAD_RAD, _HIPS_BACK_RAD, _SPINE_RAD = np.radians([120.0, 30.0, 105.0])
 _LEFT_OVER_RAD = np.radians(12.0)
 # From straight below the hips: nearer to that a bow fades, whose side would leap there. Crawlers have hands at 45.
 _BELOW_RAD = np.radians(30.0)
+# Largest bow for the weight [rad]. Ways to go, in parts of the farthest that a bow brings the weight: up to the first a
+# figure stands by it, from the second on it sits. Between both a bow ends within 10 cm of the hips' way.
+_MAX_WEIGHT_BOW_RAD, _STANDS_SHARE, _SITS_SHARE = np.radians(60.0), 1.0, 1.5
 
 
 def bow_from_hips(
@@ -42,9 +54,68 @@ def bow_from_hips(
     shoulders = average_points(find_first_joints([bends[j] for j in arms], pose, len(targets))) - centres
     hands, reach = average_points(targets[:, arms]) - centres, find_reaches(pose.skeleton, bends).all[arms].mean()
     bow = _find_bow(shoulders, hands, reach, ahead, up)
-    if not bow.any():
+    return _bow(bends, pose, root, hips, spine, targets, ahead, bow) if bow.any() else None
+
+
+def bow_over_feet(
+    bends: Sequence[Bends],
+    pinned: Sequence[bool],
+    start: Pose,
+    pose: Pose,
+    root: str,
+    hips: int,
+    spine: Sequence[int],
+    ahead: Floats,
+) -> Carried | None:
+    """Bow trunks about placed hips until pinned feet carry the weight. None where they do.
+
+    A weight that no bow brings there is borne by something else: the figure sits, and stays upright.
+
+    start  poses before the root moved
+    pose   poses with legs that stand
+    """
+    limbs = [one.limb for one in bends]
+    ways = find_support_ways(limbs, pinned, start, pose, None)
+    if ways is None:
         return None
-    left = cross(up, ahead)
+    feet = pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, [limb.tip for limb in limbs]]
+    bow = _find_weight_bow(pose, [limb for limb in limbs if limb.kind == "leg"], hips, dot_rows(ways, ahead), ahead)
+    return _bow(bends, pose, root, hips, spine, feet, ahead, bow) if bow.any() else None
+
+
+def _find_weight_bow(pose: Pose, legs: Sequence[RoleLimb], hips: int, ways: Floats, ahead: Floats) -> Floats:
+    """Find bows (k,) to move mass centres ahead by ways (k,).
+
+    All above the legs has its mass centre h above the hips and e ahead of them. A bow by a moves it by
+    h sin a + e (cos a - 1), and the whole figure by its share of that.
+    """
+    centre, share = find_upper_mass(pose, legs)
+    offset = centre - pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, hips]
+    above, along = dot_rows(offset, find_up(pose.skeleton)), dot_rows(offset, ahead)
+    radius = np.sqrt(above * above + along * along)
+    sine = (ways / share + along) / np.where(radius > 0.0, radius, 1.0)
+    bow = np.arcsin(np.clip(sine, -1.0, 1.0)) - np.arctan2(along, above)
+    bow = np.clip(bow, -_HIPS_BACK_RAD, _MAX_WEIGHT_BOW_RAD)
+    stands = smoothstep((_SITS_SHARE - np.abs(sine)) / (_SITS_SHARE - _STANDS_SHARE))
+    return np.where(ways != 0.0, bow * stands, 0.0)
+
+
+def _bow(
+    bends: Sequence[Bends],
+    pose: Pose,
+    root: str,
+    hips: int,
+    spine: Sequence[int],
+    targets: Floats,
+    ahead: Floats,
+    bow: Floats,
+) -> Carried:
+    """Bow trunks by angles (k,).
+
+    The pelvis bows as far as hips bend, the spine beyond.
+    """
+    centres = pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, hips]
+    left = cross(find_up(pose.skeleton), ahead)
     pelvis = np.minimum(bow, _find_room(bends, pose, targets, ahead)) if spine else np.minimum(bow, _HIPS_AHEAD_RAD)
     turn, own = rotations.about(left, pelvis), pose.world[root]
     place = np.empty((len(targets), 7))

@@ -150,7 +150,7 @@ def _build_stages(problem: Problem) -> tuple[NaturalStage, ...]:
     first: list[NaturalStage] = []
     if root is not None and of_root:
         first.append(_build_shared_stage(of_root, free_root=True))
-        if not of_trunk and _has(found, "arm") and _has(found, "leg") and _are_placed(skeleton, of_root, root[-1]):
+        if not of_trunk and _has(found, "leg") and _are_placed(skeleton, of_root, root[-1]):
             first.append(_build_root_stage(problem, root[0], tuple(found), held)._replace(hips=root[-1]))
     elif root is not None and _has(found, "leg"):
         first.append(_build_root_stage(problem, root[0], tuple(found), held))
@@ -310,20 +310,30 @@ def _build_root_stage(problem: Problem, root: int, limbs: tuple[NaturalStage, ..
     goals, none = (_make_open_goal(problem.skeleton.names[root], turns=True),), np.zeros(0, dtype=np.int64)
     skeleton = problem.skeleton
     pins = {skeleton.index(goal.joint) for goal in problem.goals if isinstance(goal, Pin) and goal.position}
-    pinned = tuple(
-        limb.bends is not None and limb.bends.limb.kind == "leg" and limb.bends.limb.tip in pins for limb in limbs
-    )
-    spine = _find_spine(problem, root, limbs, held)
+    pinned = tuple(_is_pinned(limb, pins) for limb in limbs)
+    spine = _find_spine(problem, root, held, has_arms=_has(limbs, "arm"))
     return NaturalStage(goals, none, free_root=True, carries=limbs, pinned=pinned, spine=spine)
 
 
-def _find_spine(problem: Problem, root: int, limbs: tuple[NaturalStage, ...], held: set[int]) -> tuple[int, ...]:
-    """Find the free spine joints between root and arms."""
+def _is_pinned(limb: NaturalStage, pins: set[int]) -> bool:
+    """Return whether a limb is a leg with pinned foot or toes."""
+    if limb.bends is None or limb.bends.limb.kind != "leg":
+        return False
+    return limb.bends.limb.tip in pins or (limb.toes is not None and limb.toes.toes in pins)
+
+
+def _find_spine(problem: Problem, root: int, held: set[int], *, has_arms: bool) -> tuple[int, ...]:
+    """Find the free spine joints between root and arms.
+
+    Goals of arms say which of them move; those of legs alone leave them free.
+    """
     skeleton, moving = problem.skeleton, set(problem.joints)
-    carriers = {limb.bends.limb.carrier for limb in limbs if limb.bends and limb.bends.limb.kind == "arm"}
+    carriers = {limb.carrier for limb in find_limbs(skeleton) if limb.kind == "arm"}
     ways = [[row for row in skeleton.list_path(carrier) if root in skeleton.list_path(row)] for carrier in carriers]
     shared = [row for row in (ways[0] if ways else ()) if all(row in way for way in ways)]
-    free = [row for row in shared if row != root and skeleton.names[row] in moving and row not in held]
+    free = [
+        row for row in shared if row != root and row not in held and (not has_arms or skeleton.names[row] in moving)
+    ]
     return tuple(row for row in free if skeleton.kinds[row] >= Kind.BALL and not is_soft(skeleton.limits[row]))
 
 

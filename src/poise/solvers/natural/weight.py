@@ -16,7 +16,8 @@ import numpy as np
 from poise import kernels
 from poise.errors import InputError
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, prepare_for_kernel
+from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
+from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import cross, dot_rows
 from poise.model.anatomy.rest_geometry import BodyFrame
 from poise.model.anatomy.standing_pose import compute_standing_rotations, find_standing_frame
@@ -31,6 +32,9 @@ from poise.solvers.natural.limbs import RoleLimb, find_limbs
 _HEEL, _TIP, _HALF_WIDTH = -0.09, 0.33, 0.04
 _ALONG = np.array([[_HEEL], [_HEEL], [_TIP], [_TIP]])  # of each corner along the toes, and to their left
 _ASIDE = _HALF_WIDTH * np.array([[-1.0], [1.0], [-1.0], [1.0]])
+# Shins from the ankle to the ball of a foot without toes, toes beyond it, and a whole foot.
+_BALL, _TOES, _FOOT = 0.25, 0.1, 0.6
+_ON_BALL_RAD = np.radians(15.0)  # of a heel: from there on the ball carries all
 _FADE_SHINS = 0.3  # shins: a start whose centre of mass is farther from its feet does not stand
 _STANDS_SHINS = 0.3  # shins: other feet of a start stand if they are no higher than this above a pinned one
 _LIFTED_SHINS = 0.4  # shins: a foot that is raised so far carries nothing
@@ -41,54 +45,85 @@ _CENTRE_SHARES = np.array([0.25, 0.75, 1.0])
 
 
 class _Sole(NamedTuple):
-    """Row, toe direction and shin length of a foot."""
+    """Row, toe direction and shin length of a foot.
+
+    ball  how far it is ahead of the ankle, in shins
+    """
 
     row: int
     ahead: Floats
     shin: float
+    ball: float
 
 
-def find_root_shift(
-    limbs: Sequence[RoleLimb], pinned: Sequence[bool], start: Pose, after: Pose, tips: Floats
+def find_support_ways(
+    limbs: Sequence[RoleLimb], pinned: Sequence[bool], start: Pose, after: Pose, tips: Floats | None
 ) -> Floats | None:
-    """Find level shifts (k, 3) of a root over pinned feet.
+    """Find level ways (k, 3) from mass centres to supports.
 
-    None where none is needed, and where masses are unknown.
+    None where all are above pinned feet, and where masses are unknown.
 
     limbs   limbs with targets
     pinned  which of them are legs that stand on a pinned foot
     start   poses before the root moved
     after   poses (k,) after it
-    tips    (k, l, 3) targets of the limbs
+    tips    (k, l, 3) targets of the limbs; None where they are there in `after`, perhaps with raised heels
     """
-    skeleton, count = after.skeleton, len(tips)
+    skeleton = after.skeleton
     masses = _find_masses(skeleton)
     if masses is None or not any(pinned):
         return None
+    points, rows = after.world.positions.reshape(-1, len(skeleton), 3), np.array([_list_rows(limb) for limb in limbs])
+    is_posed = tips is None
+    tips, count = points[:, rows[:, 2]] if tips is None else tips, len(points)
     body = find_standing_frame(skeleton)
     soles = [_find_sole(skeleton, limb) for limb in limbs]
     standing = [j for j, is_pinned in enumerate(pinned) if is_pinned]
     legs = [j for j, limb in enumerate(limbs) if limb.kind == "leg"]
     level = np.stack([body.forward, body.left])
     corners = [_broadcast(_find_start_corners(soles[j], body, start), count) for j in standing]
-    points, floor = after.world.positions.reshape(-1, len(skeleton), 3), dot_rows(tips[:, standing[0]], body.up)
+    if is_posed:
+        corners = [_shorten_sole(each, soles[j], body, after) for each, j in zip(corners, standing, strict=True)]
+    floor = dot_rows(tips[:, standing[0]], body.up)
     places = [(soles[j], tips[:, j]) for j in legs if j not in standing]
     known = {limb.tip for limb in limbs}
     free = [limb for limb in find_limbs(skeleton) if limb.kind == "leg" and limb.tip not in known]
     places += [(_find_sole(skeleton, limb), points[:, limb.tip]) for limb in free]
     corners += [_find_lifted_corners(sole, body, after, ankle, floor, corners[0]) for sole, ankle in places]
     centres = _compute_centres(masses, after)
-    rows = np.array([(limb.first, limb.middle, limb.tip) for limb in limbs])
-    firsts = points[:, rows[:, 0]]
-    centres[:, rows] = firsts[:, :, None] + _CENTRE_SHARES[:, None] * (tips - firsts)[:, :, None]
+    if not is_posed:
+        firsts = points[:, rows[:, 0]]
+        centres[:, rows] = firsts[:, :, None] + _CENTRE_SHARES[:, None] * (tips - firsts)[:, :, None]
     offset = _find_offset(_add_up(centres, masses), np.concatenate(corners, axis=1), level)
     if not offset.any():
         return None
     pin = soles[standing[0]]
     offset = _soften(offset, _ONSET_SHINS * pin.shin)
     stands = get_or_compute(start, "stands", pin.row, lambda: _measure_standing(pin, body, start, masses, level))
-    shift = offset * stands[:, None] / _find_moved_share(masses, skeleton, limbs)
-    return shift[:, 0, None] * level[0] + shift[:, 1, None] * level[1]
+    offset = offset * stands[:, None]
+    return offset[:, 0, None] * level[0] + offset[:, 1, None] * level[1]
+
+
+def find_moved_share(skeleton: Skeleton, limbs: Sequence[RoleLimb]) -> np.float64:
+    """Find the share of the mass moved along with a root."""
+    masses = _find_masses(skeleton)
+    assert masses is not None  # a way to a support has been found
+    return _find_moved_share(masses, skeleton, limbs)
+
+
+def find_upper_mass(pose: Pose, legs: Sequence[RoleLimb]) -> tuple[Floats, float]:
+    """Find mass centres (k, 3) above legs, and their share."""
+    skeleton, masses = pose.skeleton, _find_masses(pose.skeleton)
+    assert masses is not None  # a way to a support has been found
+    rows = get_or_compute(skeleton, "above legs", tuple(leg.first for leg in legs), lambda: _list_above(skeleton, legs))
+    shares = masses.shares[rows]
+    share = float(shares.sum())
+    return np.add.accumulate(shares[:, None] * _compute_centres(masses, pose)[:, rows], axis=1)[:, -1] / share, share
+
+
+def _list_above(skeleton: Skeleton, legs: Sequence[RoleLimb]) -> Ints:
+    is_below = [any(leg.first in skeleton.list_path(row) for leg in legs) for row in range(len(skeleton))]
+    return np.flatnonzero(np.logical_not(is_below))
 
 
 def _find_moved_share(masses: MassShares, skeleton: Skeleton, limbs: Sequence[RoleLimb]) -> np.float64:
@@ -122,7 +157,10 @@ def _find_sole(skeleton: Skeleton, limb: RoleLimb) -> _Sole:
     def find() -> _Sole:
         body = find_standing_frame(skeleton)
         ahead = body.forward @ compute_standing_rotations(skeleton)[limb.tip]
-        return _Sole(limb.tip, ahead, float(np.linalg.norm(body.points[limb.tip] - body.points[limb.middle])))
+        shin = float(np.linalg.norm(body.points[limb.tip] - body.points[limb.middle]))
+        below = [body.points[row] for row in np.flatnonzero(skeleton.parents == limb.tip)]
+        toes = [float((point - body.points[limb.tip]) @ body.forward) / shin for point in below]
+        return _Sole(limb.tip, ahead, shin, min(max([_BALL, *toes]), _FOOT))
 
     return get_or_compute(skeleton, "soles", limb.tip, find)
 
@@ -161,6 +199,19 @@ def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, ankle: Floats) -> Fl
     corners = np.empty((len(points), 4, 2))
     corners[..., 0], corners[..., 1] = dot_rows(points, body.forward), dot_rows(points, body.left)
     return corners
+
+
+def _list_rows(limb: RoleLimb) -> tuple[int, int, int]:
+    return limb.first, limb.middle, limb.tip
+
+
+def _shorten_sole(corners: Floats, sole: _Sole, body: BodyFrame, pose: Pose) -> Floats:
+    """Move corners (k, 4, 2) to the ball as heels rise."""
+    turn = pose.world.rotations.reshape(-1, len(pose.skeleton), 4)[:, sole.row]
+    angle = np.arcsin(np.clip(-dot_rows(rotations.rotate(turn, sole.ahead), body.up), -1.0, 1.0))
+    share = smoothstep(angle / _ON_BALL_RAD)[:, None, None]
+    ends = np.array([sole.ball - _HEEL, max(sole.ball + _TOES - _TIP, 0.0)]).repeat(2)[:, None] / (_TIP - _HEEL)
+    return corners + share * ends * (corners[:, 2:] - corners[:, :2])[:, [0, 1, 0, 1]]
 
 
 def _broadcast(corners: Floats, count: int) -> Floats:
