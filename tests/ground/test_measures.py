@@ -145,6 +145,17 @@ def test_paths_are_heights_over_the_ground():
     np.testing.assert_array_equal(paths.normals, np.broadcast_to(LEVEL, (2, 1, 3, 3)))
 
 
+@pytest.mark.parametrize(
+    ("bends", "stands", "expected"), [(0, 1, [-0.1, -0.1, -0.07]), (1, 1, [-0.1] * 3), (0, 0, [-0.1] * 3)]
+)
+def test_tips_of_feet_without_toes_may_be_in_the_ground_while_the_ball_stands(bends, stands, expected):
+    soles = SimpleNamespace(points=lambda _: np.full((2, 1, 3, 3), -0.1))
+    ground = SimpleNamespace(sample=lambda points: (np.zeros(points.shape[:-1]), 0 * points + LEVEL, None))
+    motion: Any = SimpleNamespace(times=np.arange(2.0), bends=np.array([bends], dtype=bool))
+    paths = measures.paths_of(motion, soles, ground, np.full((2, 1), stands, dtype=bool))
+    np.testing.assert_allclose(paths.heights, np.broadcast_to(expected, (2, 1, 3)))
+
+
 def test_shares_of_uneven_steps():
     np.testing.assert_allclose(measures.shares(np.array([0.0, 1, 4])), [1 / 8, 4 / 8, 3 / 8])
     np.testing.assert_allclose(measures.shares(np.array([3.0])), [1])

@@ -32,8 +32,8 @@ def planted_on(data, name, kind):
 
 
 def measured(planted, contacts=None):
-    motion = motion_of(planted, planted.figure)
-    paths = paths_of(motion, planted.soles, Footing(planted.terrain, planted.figure))
+    motion, footing = motion_of(planted, planted.figure), Footing(planted.terrain, planted.figure)
+    paths = paths_of(motion, planted.soles, footing, planted.contacts.ball)
     return measures_of(paths, contacts or planted.contacts, motion)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from poise import Terrain, lock_feet, plant_feet
+from poise.ground.contact.soles import HEEL_POINT
 from poise.ground.figure.figure import figure_of
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, motion_of
 from poise.ground.legs.legs import measure_leans
@@ -104,6 +105,15 @@ def test_clips_of_many_frames_do_not_pop(fps):
     clip = load(SAMPLES / "humanoid.glb").clips[0].resample(fps)
     jumps = plant_feet(clip, Terrain.slope(-12)).report.jumps
     assert (jumps.after <= jumps.bound - 5.0).all()
+
+
+def test_feet_without_toes_roll_over_their_balls(data):
+    """They stayed flat until the toe-off, while heels of the source were up by 8 cm."""
+    planted = lock_feet(load(data / "fbx/cmu_91_50_m2m.fbx").clips[0])
+    source, result = (planted.soles.points(motion)[:, :, HEEL_POINT, 2] for motion in planted.report.motions)
+    rolls = planted.contacts.ball & (source > 0.05)
+    assert rolls.sum() > 5
+    assert np.median((result / source)[rolls]) > 0.6
 
 
 def test_contacts_given_back_on_steep_stairs_are_held_as_they_are():

@@ -19,6 +19,7 @@ _PARTS = [FOOT, FOOT, TOES]  # what carries them
 HEEL = 0.3  # the heel is behind the ankle by this share of the distance from ankle to ball, seen from above
 TIP = 0.5  # and the tip of toes without an end joint ahead of the ball by this one
 MAX_TOE_BEND_RAD = np.radians(60.0)  # toes of people bend so far in walking and running, or as far as animated
+STIFF_TIP_M = 0.03  # [m] in the ground, at most: tips of feet without toes that roll over their balls; toes would bend
 _FOOT = 0.13  # ankle to ball over the length of the leg, where no joint says it (a foot of 0.152 of the height)
 _STEEP = 2.0  # a foot that rises by more than this from ball to ankle is a hock, or does not say how long it is
 NEAR_ZERO = 0.15  # [m] a lowest joint at most this high stands on a floor at 0

@@ -15,7 +15,7 @@ import numpy as np
 from poise.ground.bearing.parts import Bearing, part_places
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.edges import hanging
-from poise.ground.contact.soles import TIP_POINT, Soles
+from poise.ground.contact.soles import STIFF_TIP_M, TIP_POINT, Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, THIGH, TOES, Motion
 from poise.ground.figure.steps import MM, runs, spans
@@ -33,7 +33,8 @@ class SolePaths:
 
     times    (F,) [s]
     points   (F, L, 3, 3) heel, ball and tip [m], z up
-    heights  (F, L, 3) of the points above the ground straight below them [m]; negative inside it
+    heights  (F, L, 3) of the points above the ground straight below them [m]; negative inside it. Tips of feet without
+             toes may be in it by 3 cm while the ball stands: toes would bend
     normals  (F, L, 3, 3) of the ground there, of unit length
     off      (F, L, 2) of heels and balls above what they stand on [m]: the ground straight below them; of one that
              hangs over an edge, level with the tread of the other one, that tread
@@ -46,13 +47,17 @@ class SolePaths:
     off: Floats
 
 
-def paths_of(motion: Motion, soles: Soles, footing: Footing) -> SolePaths:
-    """Follow the soles of a motion over the ground."""
+def paths_of(motion: Motion, soles: Soles, footing: Footing, balls: Bools | None = None) -> SolePaths:
+    """Follow the soles of a motion over the ground. `balls` (F, L) says when they stand."""
     points = soles.points(motion)
     heights, normals, _ = footing.sample(points)
     ends, ground = points[:, :, :TIP_POINT], heights[:, :, :TIP_POINT]
     treads = np.where(hanging(ends, ground, footing), ground[..., ::-1], ground)
-    return SolePaths(motion.times, points, points[..., 2] - heights, normals, ends[..., 2] - treads)
+    over = points[..., 2] - heights
+    if balls is not None:
+        tips = over[:, :, TIP_POINT]
+        tips += (balls & ~motion.bends) * np.clip(-tips, 0.0, STIFF_TIP_M)
+    return SolePaths(motion.times, points, over, normals, ends[..., 2] - treads)
 
 
 @dataclass(frozen=True, eq=False)

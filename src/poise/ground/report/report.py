@@ -239,7 +239,8 @@ def report_of(
     if passed is not None:
         motions = motions[0].translate(passed), motions[1].translate(passed)
     footing = Footing(terrain, figure)
-    paths = paths_of(motions[0], soles, footing), paths_of(motions[1], soles, footing)
+    balls = contacts.ball
+    paths = paths_of(motions[0], soles, footing, balls), paths_of(motions[1], soles, footing, balls)
     shape = shape_of(paths[0], motions[0])
     before, after = (measures_of(*pair, shape) for pair in zip(paths, [contacts] * 2, motions, strict=True))
     cuts = np.unique(shots_of(motions[0]).first)

@@ -9,7 +9,7 @@ import numpy as np
 from poise import kernels
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.cyclic import CLOSE_M, Repeats
-from poise.ground.contact.soles import MAX_TOE_BEND_RAD, Soles
+from poise.ground.contact.soles import MAX_TOE_BEND_RAD, STIFF_TIP_M, TIP_POINT, Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, rows_of
 from poise.ground.figure.steps import has_neighbours, stride_of
@@ -256,12 +256,14 @@ def _allowed_leans(motion: Motion, soles: Soles, source: Floats, free: Bools) ->
 def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) -> Floats:
     """Return the largest depths (F, 3, L) of heels, balls and tips.
 
-    What stands may be as deep as it was put.
+    What stands may be as deep as it was put. So may tips of feet without toes while the ball stands, up to a bound:
+    toes would bend.
     """
     _, _, points = feet.place_points(feet.balls, np.zeros((*contacts.heel.shape, 2)))
     ground, _ = sample_ground(footing, points, find_plane(footing) if is_even(footing.terrain) else None)
     now = np.maximum(ground - points[..., 2], 0.0)
-    stands = np.stack([contacts.heel, contacts.ball, np.zeros_like(contacts.heel)], axis=1)
+    now[:, TIP_POINT] = np.minimum(now[:, TIP_POINT], STIFF_TIP_M)
+    stands = np.stack([contacts.heel, contacts.ball, contacts.ball & ~feet.bends], axis=1)
     return np.where(stands, now, 0.0)
 
 
