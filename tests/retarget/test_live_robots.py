@@ -88,9 +88,10 @@ def test_pauses_and_leaps_do_no_harm(walking_g1):
     assert np.linalg.norm(hips[3] - hips[2]) < 0.01 * np.linalg.norm(hips[2] - hips[1])
 
 
-def test_live_robots_have_the_same_bits_and_begin_anew(walking_g1):
+@pytest.mark.parametrize("ground", [None, True])
+def test_live_robots_have_the_same_bits_and_begin_anew(walking_g1, ground):
     walk, robot, clip, _ = walking_g1
-    live, step = poise.Retargeter(walk, robot), 1.0 / clip.fps
+    live, step = poise.Retargeter(walk, robot, ground=ground), 1.0 / clip.fps
     poses = clip.poses[:12]
     bits = follow(live, poses, step)
     assert not np.array_equal(bits, follow(live, poses, step))
@@ -133,10 +134,55 @@ def test_a_character_with_a_hinge_is_a_robot():
     assert float(way[0] @ way[1]) > np.cos(np.radians(5.0))
 
 
-def test_ground_under_a_live_robot_is_refused(walking_g1):
+def place_soles(q, skeleton, side):
+    """World places (F, 2, 3) of heel and ball of a foot of the G1, in the middle between its spheres, on the sole."""
+    world = poise.Pose(skeleton, q).world
+    row = skeleton.index(f"{side}_ankle_roll_joint")
+    points = np.array([(-0.05, 0.0, -0.035), (0.12, 0.0, -0.035)])
+    return world.positions[:, None, row] + rotations.rotate(world.rotations[:, None, row], points)
+
+
+def measure_contacts(q, clip, done):
+    """Speeds [m/s] of heels and balls that stand in the source, and their places."""
+    speeds, places = [], []
+    for column, side in enumerate(done.contacts.legs):
+        soles = place_soles(q, done.skeleton, side)
+        for end, stands in enumerate((done.contacts.heel, done.contacts.ball)):
+            on = stands[1:, column] & stands[:-1, column]
+            speeds.append((np.linalg.norm(np.diff(soles[:, end], axis=0), axis=-1) * clip.fps)[on])
+            places.append(soles[1:, end][on])
+    return np.concatenate(speeds), np.concatenate(places)
+
+
+def test_feet_of_a_live_robot_stand(walking_g1):
+    walk, robot, clip, done = walking_g1
+    q, free = (
+        follow(poise.Retargeter(walk, robot, ground=ground), clip.poses, 1.0 / clip.fps) for ground in (True, None)
+    )
+    speeds, places = measure_contacts(q, clip, done)
+    sliding, _ = measure_contacts(free, clip, done)
+    assert np.median(speeds) < 0.005 < 0.1 * np.median(sliding)
+    assert np.median(np.abs(places[:, 2])) < 0.001
+    assert min(place_soles(q, done.skeleton, side)[..., 2].min() for side in ("left", "right")) > -0.005
+    speed, beyond = measure_speeds(robot, q, 1.0 / clip.fps)
+    assert max(speed - 1.0, beyond) <= 1e-6
+
+
+def test_a_live_robot_goes_up_a_slope(walking_g1):
+    walk, robot, clip, done = walking_g1
+    slope = Terrain.slope(8.0, direction=(1, 0, 0), up="z")
+    live = poise.Retargeter(walk, robot, ground=slope)
+    assert "feet on the ground" in repr(live)
+    q = follow(live, clip.poses, 1.0 / clip.fps)
+    _, places = measure_contacts(q, clip, done)
+    heights = slope.heights(places)
+    assert np.ptp(heights) > 0.05
+    assert np.median(np.abs(places[:, 2] - heights)) < 0.002
+
+
+def test_only_planes_are_ground_of_live_robots(walking_g1):
     walk, robot, clip, _ = walking_g1
-    for ground in (True, Terrain.stairs(0.1, 0.3)):
-        with pytest.raises(UnsupportedError, match="held over a whole clip only"):
-            poise.Retargeter(walk, robot, ground=ground)
+    with pytest.raises(UnsupportedError, match="level ground or a slope"):
+        poise.Retargeter(walk, robot, ground=Terrain.stairs(0.1, 0.3))
     with pytest.raises(InputError, match="one pose at a time"):
         poise.Retargeter(walk, robot)(clip.poses)

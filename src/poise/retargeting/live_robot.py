@@ -14,62 +14,18 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
+from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
-from poise.retargeting.body import Body
+from poise.retargeting.live_legs import LiveLegs
 from poise.retargeting.robot import RobotJob, measure_robot, solve_robot
 from poise.retargeting.robot_tasks import SourceDirection, SourceTurn, TaskBuilder
 from poise.retargeting.root_path import Standing, compute_hip_path
+from poise.retargeting.source_reader import SourceReader
 
 # [s] a longer pause, and [leg lengths/s] a faster way of the hips, is no motion: the robot has no speed after it
 _PAUSE_S, _MAX_HIP_SPEED = 0.25, 30.0
-
-
-class SourceTargets:
-    """Computes what tasks follow in the source, for single poses.
-
-    turns           (r,) tasks that follow a rotation
-    directions      (d,) tasks that follow a direction
-    """
-
-    def __init__(self, source: Body, builder: TaskBuilder) -> None:
-        followed = list(enumerate(builder.sources))
-        turns = [(task, one) for task, one in followed if isinstance(one, SourceTurn) and one.row >= 0]
-        ways = [(task, one) for task, one in followed if isinstance(one, SourceDirection)]
-        self.turns = np.array([task for task, _ in turns], dtype=np.int64)
-        self.directions = np.array([task for task, _ in ways], dtype=np.int64)
-        self._rows = np.array([one.row for _, one in turns], dtype=np.int64)
-        self._maps = np.array([_build_map(source.world_turn, _join(one.factors)) for _, one in turns])
-        self._starts, self._ends = np.array([(one.start, one.end) for _, one in ways], dtype=np.int64).T
-        self._axes = rotations.as_matrix(source.world_turn)
-
-    def write(self, pose: Pose, targets: Floats) -> None:
-        """Write the targets (m, 9) of a pose."""
-        world = pose.world
-        q = world.rotations[self._rows]
-        products = (q[:, :, None] * q[:, None]).reshape(-1, 16, 1)
-        targets[self.turns] = (self._maps @ products)[:, :, 0]
-        ways = (world.positions[self._ends] - world.positions[self._starts]) @ self._axes.T
-        targets[self.directions, :3] = ways / np.maximum(np.sqrt((ways * ways).sum(axis=1, keepdims=True)), 1e-300)
-
-
-def _build_map(left: Floats, right: Floats) -> Floats:
-    """Build a map (9, 16) to rotation matrices.
-
-    It takes the 16 products of the numbers of q to the matrix of left q right.
-    """
-    units = np.eye(4)
-    turned = rotations.multiply(units[:, None, None], units[1:])  # vectors turn into q v and the inverse of q
-    turned = rotations.multiply(turned, rotations.inverse(units)[:, None])[..., 1:]
-    matrices = rotations.as_matrix(left) @ np.swapaxes(turned, 2, 3) @ rotations.as_matrix(right)
-    return matrices.reshape(16, 9).T
-
-
-def _join(factors: tuple[Floats, ...]) -> Floats:
-    """Multiply rotations (4,) from left to right."""
-    product = factors[0]
-    for factor in factors[1:]:
-        product = rotations.multiply(product, factor)
-    return product
+# frames of this length [s] in which feet come to stand on the ground at first
+_FIRST_FRAMES, _FIRST_FRAME_S = 4, 1.0
 
 
 class LiveRobot:
@@ -79,9 +35,11 @@ class LiveRobot:
     ----------
     job
         The first clip of the source. It shows how the source stands.
+    rig
+        The source.
     """
 
-    def __init__(self, job: RobotJob) -> None:
+    def __init__(self, job: RobotJob, rig: Rig) -> None:
         source, body = job.bodies
         self._job, self.robot = job, measure_robot(job.target, body, job.speed, clear=job.clear)
         self.notes: tuple[str, ...] = self.robot.notes
@@ -89,12 +47,21 @@ class LiveRobot:
         first = Clip(np.zeros(1), job.clip.poses[:1])
         builder = TaskBuilder(first, self._bodies, self.robot.tree, job.match, job.weights)
         builder.add_segments()
-        for side in SIDES:
+        self._legs = None if job.ground in (None, False) else LiveLegs(job, rig, self.robot, builder)
+        for side in SIDES if self._legs is None else self._legs.skipped:
             builder.add_foot_turn(side)
         builder.add_hips(self._find_path(first.poses.world.positions))
         tasks = builder.build()
         self._targets, self._weights = np.array(tasks.targets[0]), np.array(tasks.weights[0])
-        self._follow = SourceTargets(source, builder)
+        self._turns, self._directions = (
+            [task for task, one in enumerate(builder.sources) if isinstance(one, kind)]
+            for kind in (SourceTurn, SourceDirection)
+        )
+        self._reader = SourceReader(
+            source,
+            [one for one in builder.sources if isinstance(one, SourceTurn)],
+            [one for one in builder.sources if isinstance(one, SourceDirection)],
+        )
         tree, size = self.robot.tree, self.robot.body.leg_length
         self._solver = FrameSolver(
             tree.hold(builder.held), tasks, self.robot.pairs, self.robot.speeds, size, job.weights.smooth
@@ -104,12 +71,12 @@ class LiveRobot:
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy the robot's state for copies. They go on by themselves."""
-        return vars(self) | {"_solver": copy.copy(self._solver)}
+        return vars(self) | {"_solver": copy.copy(self._solver), "_legs": copy.copy(self._legs)}
 
     @property
     def has_ground(self) -> bool:
         """Whether feet are put on the ground."""
-        return False
+        return self._legs is not None
 
     def reset(self) -> None:
         """Begin anew with the next frame."""
@@ -124,11 +91,20 @@ class LiveRobot:
         way = path - last
         if dt > _PAUSE_S or float(np.linalg.norm(way)) > _MAX_HIP_SPEED * self.robot.body.leg_length * dt:
             self._solver.put(way)
-        targets = np.array(self._targets)
-        self._follow.write(pose, targets)
-        targets[-1, :3] = path
-        q = self._writer.write(*self._solver.solve(targets, self._weights, dt))
+            if self._legs is not None:
+                self._legs.reset()
+        targets, weights = self._aim(pose, path, dt)
+        q = self._writer.write(*self._solver.solve(targets, weights, dt))
         return Pose.make_unchecked(self.robot.tree.skeleton, q, None, None)
+
+    def _aim(self, pose: Pose, path: Floats, dt: float) -> tuple[Floats, Floats]:
+        """Find the targets (m, 9) and weights (m,) of a frame."""
+        targets, weights = np.array(self._targets), np.array(self._weights)
+        targets[self._turns], targets[self._directions, :3] = self._reader.read(pose)
+        if self._legs is not None:
+            path = path + self._legs.move(pose, path, dt, targets, weights)
+        targets[-1, :3] = path
+        return targets, weights
 
     def _find_path(self, positions: Floats) -> Floats:
         """Find the place (F, 3) of the hips.
@@ -147,4 +123,14 @@ class LiveRobot:
         places, turns, values = read_configurations(tree, q)
         turn = self.robot.body.world_turn
         self._solver.begin(JointMotion(rotations.rotate(turn, places), rotations.as_matrix(turn) @ turns, values))
-        return Pose.make_unchecked(tree.skeleton, q[0], None, None)
+        if self._legs is None:
+            return Pose.make_unchecked(tree.skeleton, q[0], None, None)
+        self._legs.reset()
+        targets, weights = self._aim(pose, path, 0.0)
+        for _ in range(_FIRST_FRAMES):
+            self._solver.put(np.zeros(3))
+            self._solver.solve(targets, weights, _FIRST_FRAME_S)
+        self._solver.put(np.zeros(3))
+        q = self._writer.write(*self._solver.solve(targets, weights, _FIRST_FRAME_S))
+        self._solver.put(np.zeros(3))
+        return Pose.make_unchecked(tree.skeleton, q, None, None)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from poise.calls.argument_checks import check_type
-from poise.errors import InputError, UnsupportedError
+from poise.errors import InputError
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import abbreviate, check_real
 from poise.model.clip import Clip
@@ -37,7 +37,8 @@ class Retargeter:
         Which joint moves which; by default `poise.match(source, target)`.
     ground
         Ground under the target, on which a `Grounder` puts its feet. True: level ground at 0 of its file. None, False:
-        feet are as high over the ground as the source's, by leg lengths, and may slide. Robots know no ground yet.
+        feet are as high over the ground as the source's, by leg lengths, and may slide. Robots stand on level ground
+        and slopes.
 
     Attributes
     ----------
@@ -49,7 +50,7 @@ class Retargeter:
     Raises
     ------
     UnsupportedError
-        For targets without known arms and legs, for animals, and for a ground under a robot.
+        For targets without known arms and legs, for animals, and for other ground than planes under a robot.
     InputError
         For a match without arms and legs.
 
@@ -61,7 +62,9 @@ class Retargeter:
     A robot's poses are those of its skeleton with a free root. Each frame is the least-squares problem of `retarget`,
     begun at the last frame: limits and the speeds of the file hold, and parts are kept apart. Joints go on as they
     went, so that changes of step are small. In the first frame, and after `reset`, nothing limits speeds. After a pause
-    of more than 0.25 s, and where the source is put elsewhere, the robot is put there, and its joints follow.
+    of more than 0.25 s, and where the source is put elsewhere, the robot is put there, and its joints follow. Its feet
+    stand when a `Grounder` finds that those of the source do. They keep their place and heading and roll over heel or
+    ball; changes are eased by springs with a half-life of 0.05 s.
 
     Examples
     --------
@@ -82,9 +85,9 @@ class Retargeter:
         self._skeleton = source.skeleton
         clip = _find_first_clip(source)
         if has_hinges(target.skeleton, self.match.list_joints(of_target=True)):
-            _refuse_ground(ground)
-            measured = measure_source(clip, source, target, self.match, _OPTIONS)
-            self._figure = LiveRobot(build_robot_job(measured, _OPTIONS))
+            options = _OPTIONS._replace(ground=ground or False)
+            measured = measure_source(clip, source, target, self.match, options)
+            self._figure = LiveRobot(build_robot_job(measured, options), source)
             self.notes: tuple[str, ...] = tuple(dict.fromkeys((*measured.notes, *self._figure.notes)))
         else:
             done = retarget(clip, target, source=source, match=self.match, ground=False, hands="directions")
@@ -134,8 +137,3 @@ def _find_first_clip(source: Rig) -> Clip:
     """Find the first clip of the source. Without clips it is the rest pose."""
     clip = next((clip for clip in source.clips if len(clip)), None)
     return clip or Clip(np.zeros(1), Pose(source.skeleton, source.skeleton.rest_q[None]), "rest")
-
-
-def _refuse_ground(ground: Terrain | bool | None) -> None:
-    if ground is not None and ground is not False:
-        raise UnsupportedError("feet of a robot are held over a whole clip only: use retarget(), or no ground")

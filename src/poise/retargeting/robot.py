@@ -52,7 +52,7 @@ from poise.retargeting.root_path import (
 # [s] half the window over which the body's shift with its feet is smoothed, and how long beside a stance a foot is
 # held as firmly as in it
 _SHIFT_HALF_WINDOW_S, _STANCE_RAMP_S = 0.1, 0.05
-_LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot")
+LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot")
 _DEFAULT_STEP_S = 1.0 / 60.0  # of a clip of one frame
 
 
@@ -132,7 +132,7 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
     contacts, notes = _choose_contacts(job)
     floor = Standing(0.0, robot.ankle)
     path = compute_hip_path(job.clip.poses.world.positions, job.bodies, job.standing, floor, job.root)
-    terrain = _choose_terrain(job) if contacts is not None else None
+    terrain = choose_terrain(job) if contacts is not None else None
     solved, motion = solve_robot(job.clip, source, robot, job.match, path, contacts, terrain, job.weights)
     held = () if terrain is None else describe_feet(solved, motion.stand(), terrain)
     if job.root == "in_place":
@@ -156,7 +156,7 @@ def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:
         reason = "the source walks in place, on ground that passes"
     elif find_up_axis(job.bodies[1]) is None:
         reason = "neither y nor z is up in the target's file"
-    skipped = list_skipped_sides(job.match, _LEG_PARTS)
+    skipped = list_skipped_sides(job.match, LEG_PARTS)
     columns = [] if contacts is None else [column for column, leg in enumerate(contacts.legs) if leg not in skipped]
     if contacts is not None and not reason and not contacts.any[:, columns].any():
         reason = "the match skips rows of the legs that stand in the source"
@@ -170,7 +170,7 @@ def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:
     return (contacts if len(columns) == len(contacts.legs) else select_legs(contacts, columns)), tuple(notes)
 
 
-def _choose_terrain(job: RobotJob) -> Terrain:
+def choose_terrain(job: RobotJob) -> Terrain:
     """Choose the ground in the lengths and axes of the robot's file."""
     up = find_up_axis(job.bodies[1])
     assert up is not None

@@ -98,7 +98,7 @@ class TaskBuilder:
             turned = rotations.multiply(turned, factor)
         return turned
 
-    def _find_segment_turn(self, role: str) -> SourceTurn:
+    def find_segment_turn(self, role: str) -> SourceTurn:
         """Find the rotation of a segment of the source. The match may turn it about its bone."""
         segment = self.source.segments[role]
         turn = rotations.about(_BONE, np.radians(self.match[role].turn))
@@ -112,7 +112,7 @@ class TaskBuilder:
             factors = *factors, rotations.about(_UP, np.radians(pair.turn))
         return SourceTurn(source_row, factors)
 
-    def _find_hips_turn(self) -> SourceTurn:
+    def find_hips_turn(self) -> SourceTurn:
         """Find the rotation of the hips. They are as at rest where the match skips them."""
         row = self.target.spine.rows[0]
         if row not in self.held:
@@ -123,9 +123,9 @@ class TaskBuilder:
 
     def turn_hips(self) -> Floats:
         """Compute the rotation (F, 4) of the hips."""
-        return self.compute_turn(self._find_hips_turn())
+        return self.compute_turn(self.find_hips_turn())
 
-    def _find_bone(self, role: str) -> SourceDirection:
+    def find_bone(self, role: str) -> SourceDirection:
         """Find both ends of a segment of the source."""
         side = next(side for side in SIDES if role.startswith(side))
         rows = self.source.rows
@@ -133,7 +133,7 @@ class TaskBuilder:
 
     def find_direction(self, role: str) -> Floats:
         """Find the direction (F, 3) of a segment of the source."""
-        bone = self._find_bone(role)
+        bone = self.find_bone(role)
         return normalise(self.places[:, bone.end] - self.places[:, bone.start])
 
     # --- The target ------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class TaskBuilder:
 
         Columns are heading, up, right.
         """
-        return rotations.as_matrix(self.compute_turn(self._find_segment_turn(f"{side}Foot")))
+        return rotations.as_matrix(self.compute_turn(self.find_segment_turn(f"{side}Foot")))
 
     # --- Tasks -----------------------------------------------------------------------------------
 
@@ -175,7 +175,7 @@ class TaskBuilder:
         spine, neck = self.target.spine.rows, self.target.neck.rows
         trunk, limbs = self.weights.trunk * _TRUNK_WEIGHT, self.weights.limbs
         weight = _HELD_HIPS_WEIGHT if spine[0] in self.held else trunk
-        self._add_turn(self.target.segments[f"joint {spine[0]}"], self._find_hips_turn(), weight)
+        self._add_turn(self.target.segments[f"joint {spine[0]}"], self.find_hips_turn(), weight)
         self._add_end(spine[1:], self.source.spine.rows, trunk)
         if self.source.neck.rows:
             self._add_end(neck[1:] or neck, self.source.neck.rows, self.weights.head * _HEAD_WEIGHT)
@@ -188,7 +188,7 @@ class TaskBuilder:
             for part, weight in turned.items():
                 role = f"{side}{part}"
                 if role in self._used:
-                    self._add_turn(self.target.segments[role], self._find_segment_turn(role), weight)
+                    self._add_turn(self.target.segments[role], self.find_segment_turn(role), weight)
             for role in (f"{side}LowerLeg", f"{side}LowerArm"):
                 if role in self._used:
                     self._add_direction(role, limbs * _LOWER_WEIGHT)
@@ -202,10 +202,10 @@ class TaskBuilder:
 
     def _add_turn(self, segment: Segment, turn: SourceTurn, weight: float) -> None:
         """Add the rotation of a segment, if the robot can turn it."""
-        turn = SourceTurn(turn.row, (*turn.factors, *self._list_factors_to_node(segment)))
+        turn = SourceTurn(turn.row, (*turn.factors, *self.list_factors_to_node(segment)))
         self._add_matrices(segment, self.compute_turn(turn), weight, turn)
 
-    def _list_factors_to_node(self, segment: Segment) -> tuple[Floats, Floats]:
+    def list_factors_to_node(self, segment: Segment) -> tuple[Floats, Floats]:
         """List the rotations (4,) from a segment's axes to its node."""
         return rotations.inverse(segment.carrier_frame), rotations.inverse(self.tree.turns[segment.carrier])
 
@@ -221,7 +221,7 @@ class TaskBuilder:
         after = self.find_rest(f"{side}{NEXT_PARTS[role[len(side) :]]}")
         row = self.target.rows[role]
         local = self._turn_into_node(row, normalise(after - self.find_rest(role)))
-        bone = self._find_bone(role)
+        bone = self.find_bone(role)
         self._add(DIRECTION, int(self.tree.nodes[row]), local, self.find_direction(role), weight, bone)
 
     def add_hips(self, path: Floats) -> None:
@@ -235,27 +235,34 @@ class TaskBuilder:
         if f"{side}Foot" in self._used:
             self._add_turn(
                 self.target.segments[f"{side}Foot"],
-                self._find_segment_turn(f"{side}Foot"),
+                self.find_segment_turn(f"{side}Foot"),
                 self.weights.feet * _FREE_FOOT_WEIGHT,
             )
 
     def add_foot(self, side: str, path: FootPath, stands: Floats, sole: RobotSole) -> None:
         """Add the path of a foot: heel, ball and rotation. `stands` (F,) is 1 where it stands, 0 where it swings."""
         segment = self.target.segments[f"{side}Foot"]
-        firm = _STANDING_FOOT_WEIGHT if self._has_full_leg(side) else _FREE_FOOT_WEIGHT
-        turn_weights = _SWING_FOOT_WEIGHT + stands * (firm - _SWING_FOOT_WEIGHT)
         turned = rotations.from_matrix(path.turns)
-        for factor in self._list_factors_to_node(segment):
+        for factor in self.list_factors_to_node(segment):
             turned = rotations.multiply(turned, factor)
-        self._add_matrices(segment, turned, self.weights.feet * turn_weights)
         lifted = np.minimum(path.lift / (_FULL_LIFT * self.target.leg_length), 1.0)
-        swings = _SWING_WEIGHT + lifted * (_LIFTED_WEIGHT - _SWING_WEIGHT)
-        weights = self.weights.feet * (swings + stands * (_STANDING_WEIGHT - swings))
+        turn_weights, weights = self.weigh_foot(side, stands, lifted)
+        self._add_matrices(segment, turned, turn_weights)
         row, node = segment.row, int(self.tree.nodes[segment.row])
         for along in (sole.heel, sole.ball):
             point = np.array([along, -sole.height, 0.0])
             local = rotations.rotate(rotations.multiply(self.tree.turns[row], segment.row_frame), point)
             self._add(PLACE, node, local + self.tree.centres[row], path.places + path.turns @ point, weights)
+
+    def weigh_foot(self, side: str, stands: Floats, lifted: Floats) -> tuple[Floats, Floats]:
+        """Weigh rotation (F,) and places (F,) of a foot.
+
+        stands, lifted  (F,) how much it stands, and is lifted over edges, 0 to 1
+        """
+        firm = _STANDING_FOOT_WEIGHT if self._has_full_leg(side) else _FREE_FOOT_WEIGHT
+        turn_weights = _SWING_FOOT_WEIGHT + stands * (firm - _SWING_FOOT_WEIGHT)
+        swings = _SWING_WEIGHT + lifted * (_LIFTED_WEIGHT - _SWING_WEIGHT)
+        return self.weights.feet * turn_weights, self.weights.feet * (swings + stands * (_STANDING_WEIGHT - swings))
 
     def _has_full_leg(self, side: str) -> bool:
         """Return whether a leg can turn its foot in any way."""

@@ -27,7 +27,7 @@ MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
 _PLACES_TRIED, _MAX_UNEVEN, _EDGE = 20, 0.03, 0.05
 # places tried to each side, within a sole's width; cosine: uneven ground that is steeper is an edge, and has no slope
 _SIDE_PLACES_TRIED, _MIN_LEVEL_COSINE = 4, 0.7
-_MAX_PITCH_RAD = np.radians(70.0)
+MAX_PITCH_RAD = np.radians(70.0)
 # [s] of a single frame, which has no step of its own
 _SINGLE_STEP_S = 1.0 / 30.0
 
@@ -134,7 +134,7 @@ def _stand(
     right = np.cross(ahead, up)
     pitch = np.arcsin(np.clip(turns[:, :, 0] @ up, -1.0, 1.0))
     pitch = np.where(flat, 0.0, np.where(heel, np.maximum(pitch, 0.0), np.minimum(pitch, 0.0)))
-    pitch = np.clip(pitch * _fade_from(flat, step_s), -_MAX_PITCH_RAD, _MAX_PITCH_RAD)
+    pitch = np.clip(pitch * _fade_from(flat, step_s), -MAX_PITCH_RAD, MAX_PITCH_RAD)
     cosine, sine = np.cos(pitch)[:, None], np.sin(pitch)[:, None]
     axes = np.stack([cosine * ahead + sine * up, cosine * up - sine * ahead, np.tile(right, (len(pitch), 1))], axis=2)
     pivots = np.where(pitch > 0.0, sole.heel, np.where(pitch < 0.0, sole.ball, 0.0))
