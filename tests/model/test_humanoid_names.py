@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -88,7 +90,7 @@ def test_sensors_beside_hinges_that_are_named_with_their_axis(data):
 
 
 def test_seven_numbered_hinges_of_a_robot_are_no_four_bones():
-    """Several of them are one shoulder and one wrist: the fourth of them is no hand."""
+    """Several of them are one shoulder and one wrist: the fourth of them is the elbow, the last one the hand."""
     names, parents, points = ["torso", "head"], [-1, 0], [(0.0, 0.0, 1.0), (0.0, 0.0, 1.6)]
     for side, y in (("left", 0.2), ("right", -0.2)):
         for place in range(1, 8):
@@ -100,4 +102,25 @@ def test_seven_numbered_hinges_of_a_robot_are_no_four_bones():
     ]
     kinds = [poise.Kind.HINGE if name.startswith("arm") else poise.Kind.FIXED for name in names]
     robot = poise.Skeleton.build(names, parents, kinds, offsets=offsets, axes=[(0, 1, 0)] * len(names), up="z")
-    assert not [role for role in poise.find_roles(robot).joints if "Hand" in role or "Arm" in role]
+    found = poise.find_roles(robot).joints
+    for side in ("left", "right"):
+        arm = {part: found[f"{side}{part}"] for part in ("UpperArm", "LowerArm", "Hand")}
+        numbers = {"UpperArm": 1, "LowerArm": 4, "Hand": 7}
+        assert arm == {part: f"arm_{side}_{number}_joint" for part, number in numbers.items()}
+
+
+def test_limbs_of_numbered_hinges_are_those_of_named_ones(data, tmp_path):
+    """The G1 with the names leg_l1 to leg_l6 and arm_l1 to arm_l7."""
+    text, hinges = (data / "urdf/g1_29dof.urdf").read_text(), {}
+    leg = ("hip_pitch", "hip_roll", "hip_yaw", "knee", "ankle_pitch", "ankle_roll")
+    arm = ("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow", "wrist_roll", "wrist_pitch", "wrist_yaw")
+    for side, (part, names) in product(("left", "right"), (("leg", leg), ("arm", arm))):
+        hinges |= {f"{side}_{name}": f"{part}_{side[0]}{number}" for number, name in enumerate(names, 1)}
+    for name, number in hinges.items():
+        text = text.replace(f"{name}_joint", f"{number}_joint").replace(f"{name}_link", f"{number}_link")
+    (tmp_path / "numbered.urdf").write_text(text)
+    found = poise.load(tmp_path / "numbered.urdf").roles
+    numbers = {"UpperArm": 2, "LowerArm": 4, "UpperLeg": 3, "LowerLeg": 4, "Foot": 6}
+    for (part, number), side in product(numbers.items(), ("left", "right")):
+        assert found.joints[f"{side}{part}"] == f"{'arm' if part.endswith('Arm') else 'leg'}_{side[0]}{number}_joint"
+    assert found.missing == ()

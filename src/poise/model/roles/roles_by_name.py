@@ -24,6 +24,8 @@ SegmentSlots = list[list[int]]
 _HINGE_DISTANCE_RATIO = 0.8
 # fraction of a limb's whole length: bones of a robot's limb are longer
 _MIN_BONE_FRACTION = 0.1
+# hinges of most shoulders
+_SHOULDER_HINGES = 3
 # rows examined per segment; more rows have the name by mistake
 _MAX_SLOT_ROWS = 8
 _LEG_ROLES, _ARM_ROLES = ("UpperLeg", "LowerLeg", "Foot", "Toes"), ("Shoulder", "UpperArm", "LowerArm", "Hand")
@@ -138,7 +140,11 @@ def _read_arm_slots(find_rows: _NamedParts) -> Iterator[SegmentSlots]:
     upper, arm_bones, lower = find_rows("upperarm"), find_rows("arm"), find_rows("forearm")
     hand_slots = [rows for rows in (find_rows("wrist"), find_rows("hand"), _find_palm(find_rows)) if rows]
     if sum(bool(find_rows.tree.hinge_mask[row]) for row in arm_bones) > len(_ARM_ROLES):
-        arm_bones = []  # arm 1 to arm 7 of a robot: hinges, several of them in one shoulder, elbow or wrist
+        # arm 1 to arm 7 of a robot: hinges, several of them in one shoulder, elbow or wrist
+        numbered, arm_bones = arm_bones, []
+        if not (upper or lower or shoulder or clavicle):
+            upper, lower, end = _split_hinges(find_rows.tree, numbered)
+            hand_slots = hand_slots or [end]
     if not (upper or lower or shoulder) and len(arm_bones) > 1:  # arm 1, arm 2, arm 3
         bone_slots = [[row] for row in arm_bones]
         if len(bone_slots) > 3 and not (hand_slots or clavicle):  # noqa: PLR2004  (all of an arm's bones)
@@ -149,6 +155,23 @@ def _read_arm_slots(find_rows: _NamedParts) -> Iterator[SegmentSlots]:
         upper, shoulder = (arm_bones, shoulder) if arm_bones else (shoulder, [])
     for hand in hand_slots or [[]]:
         yield [clavicle or shoulder, upper, lower, hand]
+
+
+def _split_hinges(tree: CharacterTree, rows: list[int]) -> SegmentSlots:
+    """Split the numbered hinges of an arm.
+
+    They are upper arm, elbow and hand; the elbow is far from both ends.
+    """
+    nothing: SegmentSlots = [[], [], []]
+    if not all(tree.hinge_mask[row] for row in rows) or not all(tree.is_above(*pair) for pair in pairwise(rows)):
+        return nothing
+    ends = rows[0], rows[-1]
+    spans = {
+        index: min(tree.measure_distance(end, row) for end in ends) for index, row in enumerate(rows[1:-1], start=1)
+    }
+    farthest = [index for index, span in spans.items() if span >= _HINGE_DISTANCE_RATIO * max(spans.values())]
+    elbow = min(farthest, key=lambda index: abs(index - _SHOULDER_HINGES))  # twists may be at the elbow, too
+    return [rows[:elbow], [rows[elbow]], [rows[-1]]]
 
 
 def _find_palm(find_rows: _NamedParts) -> list[int]:
