@@ -23,7 +23,7 @@ from poise.retargeting.body import Body
 from poise.retargeting.live_feet import GroundPlane, LiveFoot
 from poise.retargeting.match import list_skipped_sides
 from poise.retargeting.robot import LEG_PARTS, Robot, RobotJob, choose_terrain, make_sampler
-from poise.retargeting.robot_tasks import TaskBuilder
+from poise.retargeting.robot_tasks import TaskBuilder, measure_nearness
 from poise.retargeting.source_reader import SourceReader
 
 _BODY_HALF_LIFE_S = 0.08  # in which half of the way is over by which the body goes along with its feet
@@ -54,6 +54,7 @@ class LiveLegs:
         middle = builder.find_hip_middle()
         self._hips = np.array([builder.find_rest(f"{side}UpperLeg") - middle for side in self._sides])
         self._feet = [LiveFoot(robot.soles[side], self._ground) for side in self._sides]
+        self._leg_length = robot.body.leg_length
         self._first_task = len(builder.sources)
         self._add_tasks(builder, robot)
         self._shift: Floats | None = None
@@ -61,15 +62,19 @@ class LiveLegs:
     def _add_tasks(self, builder: TaskBuilder, robot: Robot) -> None:
         """Add the tasks of the feet. Their targets come with each frame."""
         self._points, self._to_nodes, self._weights = list[Floats](), list[Floats](), list[Floats]()
-        nowhere = FootPath(np.zeros((1, 3)), np.eye(3)[None], np.zeros((1, 3)), np.zeros(1))
+        nowhere = FootPath(np.zeros((1, 3)), np.eye(3)[None], np.zeros((1, 3)))
         for side in self._sides:
             sole = robot.soles[side]
-            builder.add_foot(side, nowhere, np.ones(1), sole)
+            builder.add_foot(side, nowhere, np.ones(1), np.zeros((1, 2)), sole)
             factors = builder.list_factors_to_node(robot.body.segments[f"{side}Foot"])
             self._to_nodes.append(rotations.as_matrix(rotations.multiply(*factors)))
             self._points.append(np.array([(along, -sole.height, 0.0) for along in (sole.heel, sole.ball)]))
-            ends = [builder.weigh_foot(side, np.full(1, stands), np.zeros(1)) for stands in (0.0, 1.0)]
-            self._weights.append(np.array([(turn[0], place[0], place[0]) for turn, place in ends]))
+            in_air, at_ground, standing = ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0))
+            ends = [
+                builder.weigh_foot(side, np.full(1, stands), np.full((1, 2), near))
+                for stands, near in (in_air, at_ground, standing)
+            ]
+            self._weights.append(np.array([(turn[0], *places[0]) for turn, places in ends]))
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy where feet stand for copies. They go on by themselves."""
@@ -101,8 +106,11 @@ class LiveLegs:
             place, axes = self._feet[foot].move(ankle, turns[foot + 1].reshape(3, 3), (heel, ball), dt)
             task = self._first_task + _FOOT_TASKS * foot
             targets[task] = (axes @ self._to_nodes[foot]).ravel()
-            targets[task + 1 : task + _FOOT_TASKS, :3] = place + self._points[foot] @ axes.T
-            swings, stands = self._weights[foot]
+            targets[task + 1 : task + _FOOT_TASKS, :3] = points = place + self._points[foot] @ axes.T
+            in_air, at_ground, stands = self._weights[foot]
+            swings = in_air.copy()
+            near = measure_nearness(points[:, 2] - self._ground.measure_heights(points), self._leg_length)
+            swings[1:] += near * (at_ground - in_air)[1:]
             weights[task : task + _FOOT_TASKS] = swings + self._feet[foot].firmness * (stands - swings)
             shifts += (place - ankle) / len(self._feet)
         left = 0.5 ** (dt / _BODY_HALF_LIFE_S)

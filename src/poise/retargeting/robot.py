@@ -15,7 +15,9 @@ from poise.ground.robot.foot_path import (
     FootPath,
     GroundSampler,
     RobotSole,
+    clear_swings,
     find_foot_path,
+    measure_heights,
     ramp_stance,
     shift_body,
     sink_body,
@@ -26,6 +28,7 @@ from poise.ground.terrain.terrain import Terrain
 from poise.io.collision_shapes import CollisionShapes, read_collision_shapes
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.frame_masks import measure_step
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -259,7 +262,6 @@ def solve_robot(
     contacts  when its feet stand; None: they follow the directions of the legs
     weights   factors on the weights of its tasks
     """
-    step_s = float(np.median(np.diff(clip.times))) if len(clip) > 1 else _DEFAULT_STEP_S
     builder = TaskBuilder(clip, (source, robot.body), robot.tree, match, weights)
     builder.add_segments()
     sample = make_sampler(terrain, robot.body)
@@ -267,7 +269,7 @@ def solve_robot(
         for side in SIDES:
             builder.add_foot_turn(side)
     else:
-        path = _add_feet(builder, robot, path, contacts, sample, step_s)
+        path = _add_feet(builder, robot, path, contacts, sample, clip.times)
     builder.add_hips(path)
     motion, rounds = solve_motion(
         robot.tree.hold(builder.held), builder.build(), robot.pairs, _begin(builder, path), clip.times, robot.speeds,
@@ -282,18 +284,14 @@ def solve_robot(
 
 
 def _add_feet(
-    builder: TaskBuilder, robot: Robot, path: Floats, contacts: Contacts, sample: GroundSampler, step_s: float
+    builder: TaskBuilder, robot: Robot, path: Floats, contacts: Contacts, sample: GroundSampler, times: Floats
 ) -> Floats:
     """Add the paths of the feet. Return that of the hips, which go along with them."""
-    feet: list[FootPath] = []
-    for column, side in enumerate(contacts.legs):
-        foot = find_foot_path(
-            builder.find_ankles(side, path), builder.find_foot_turns(side),
-            contacts.heel[:, column], contacts.ball[:, column], robot.soles[side], sample, step_s,
-        )  # fmt: skip
-        stands = ramp_stance(contacts.any[:, column], round(_STANCE_RAMP_S / step_s))
-        builder.add_foot(side, foot, stands, robot.soles[side])
-        feet.append(foot)
+    step_s = measure_step(times) or _DEFAULT_STEP_S
+    feet = _find_foot_paths(builder, robot, path, contacts, sample, times)
+    for column, (side, foot) in enumerate(zip(contacts.legs, feet, strict=True)):
+        stands, sole = ramp_stance(contacts.any[:, column], round(_STANCE_RAMP_S / step_s)), robot.soles[side]
+        builder.add_foot(side, foot, stands, measure_heights(foot, sole, sample), sole)
     for side in SIDES:
         if side not in contacts.legs:
             builder.add_foot_turn(side)
@@ -302,6 +300,23 @@ def _add_feet(
         sunk = sink_body(builder.find_hip(side, path), foot.places, sum(builder.measure_leg(side)), step_s)
         path = path - sunk[:, None] * [0.0, 0.0, 1.0]
     return path
+
+
+def _find_foot_paths(
+    builder: TaskBuilder, robot: Robot, path: Floats, contacts: Contacts, sample: GroundSampler, times: Floats
+) -> list[FootPath]:
+    """Find the paths of the feet over what is in their way."""
+    step_s = measure_step(times) or _DEFAULT_STEP_S
+    feet: list[FootPath] = []
+    for column, side in enumerate(contacts.legs):
+        foot = find_foot_path(
+            builder.find_ankles(side, path), builder.find_foot_turns(side), contacts.heel[:, column],
+            contacts.ball[:, column], robot.soles[side], sample, step_s, leg=builder.find_bend(side),
+        )  # fmt: skip
+        feet.append(foot)
+    soles = [robot.soles[side] for side in contacts.legs]
+    metre = robot.body.leg_length / (LEG_HEIGHT_SHARE * HEIGHT)
+    return clear_swings(feet, soles, contacts.any, times, np.arange(len(times)), sample, metre)
 
 
 def _begin(builder: TaskBuilder, path: Floats) -> JointMotion:

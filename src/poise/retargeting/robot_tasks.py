@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.ground.robot.clip_solve import LinkTask, join_tasks
-from poise.ground.robot.foot_path import FootPath, RobotSole
+from poise.ground.robot.foot_path import FootPath, LegBend, RobotSole
 from poise.ground.robot.tree import RobotTree, has_full_freedom
 from poise.kernels.clip_least_squares import DIRECTION, PLACE, ROTATION, Tasks
 from poise.maths import rotations
@@ -26,14 +26,17 @@ from poise.retargeting.robot_weights import RobotWeights
 # weights of rotations and directions [1/rad]
 _TRUNK_WEIGHT, _THIGH_WEIGHT, _UPPER_ARM_WEIGHT, _LOWER_WEIGHT = 1.0, 1.0, 0.7, 1.0
 _FREE_FOOT_WEIGHT = 0.5
-_HAND_WEIGHT, _HEAD_WEIGHT, _SWING_FOOT_WEIGHT, _STANDING_FOOT_WEIGHT = 0.15, 0.3, 3.0, 30.0
+_HAND_WEIGHT, _HEAD_WEIGHT, _SWING_FOOT_WEIGHT, _STANDING_FOOT_WEIGHT = 0.15, 0.3, 1.0, 30.0
 # weights of places, in the lengths of `clip_solve`
-_HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 30.0, 1500.0
-# of a swinging foot over an edge, in full from a lift of this part of the leg on
-_LIFTED_WEIGHT, _FULL_LIFT = 120.0, 0.05
+_HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 10.0, 1500.0
+# of a swinging foot at the ground; it falls to that in the air over this part of the leg
+_NEAR_GROUND_WEIGHT, _NEAR_HEIGHT = 120.0, 0.1
 # of hips that stay as at rest
 _HELD_HIPS_WEIGHT = 30.0
+# cosine between a hinge and an axis of the foot: from this one on it turns the foot about it
+_SAME_AXIS = 0.7
 _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
+_ACROSS_SOLE = np.array([0.0, 1.0, 0.0])  # the second axis of a foot
 _UP = np.array([0.0, 0.0, 1.0])  # of a trunk joint's segment
 
 
@@ -53,6 +56,11 @@ class SourceDirection(NamedTuple):
 
     start: int
     end: int
+
+
+def measure_nearness(heights: Floats, leg_length: float) -> Floats:
+    """Measure how near heights are to the ground, 0 to 1."""
+    return np.clip(1.0 - heights / (_NEAR_HEIGHT * leg_length), 0.0, 1.0)
 
 
 class TaskBuilder:
@@ -161,6 +169,35 @@ class TaskBuilder:
         ways = thigh * self.find_direction(f"{side}UpperLeg") + shin * self.find_direction(f"{side}LowerLeg")
         return self.find_hip(side, path) + ways
 
+    def find_bend(self, side: str) -> LegBend | None:
+        """Find the bend of the source's leg over the target's ankle. None where the ankle turns about the shin."""
+        axes = self._list_ankle_axes(side)
+        if any(abs(float(axis @ _ACROSS_SOLE)) > _SAME_AXIS for axis, _ in axes):
+            return None
+        rolls = [range_rad for axis, range_rad in axes if abs(float(axis @ _BONE)) > _SAME_AXIS]
+        thigh, shin = (self.find_direction(f"{side}{part}") for part in ("UpperLeg", "LowerLeg"))
+        lengths, across = self.measure_leg(side), np.cross(thigh, shin)
+        lean = -normalise(lengths[0] * thigh + lengths[1] * shin)
+        most_roll = max(rolls, default=np.inf)
+        return LegBend(np.stack([across[:, 1], -across[:, 0]], axis=1), lean[:, :2], most_roll)
+
+    def _list_ankle_axes(self, side: str) -> list[tuple[Floats, float]]:
+        """List axes of hinges behind the knee in those of the foot.
+
+        With each goes how far [rad] it turns to both sides. A ball has hinges about all axes.
+        """
+        segment, skeleton = self.target.segments[f"{side}Foot"], self.tree.skeleton
+        path = skeleton.list_path(segment.row)
+        behind_knee = path[path.index(self.target.rows[f"{side}LowerLeg"]) + 1 :]
+        to_foot = rotations.inverse(rotations.multiply(self.rest_turns[segment.row], segment.row_frame))
+        axes: list[tuple[Floats, float]] = []
+        for unknown in self.tree.unknowns:
+            if unknown.row in behind_knee:
+                own = np.eye(3) if unknown.order else skeleton.axes[unknown.row, None]
+                turned = rotations.rotate(to_foot, rotations.rotate(self.rest_turns[unknown.row], own))
+                axes += [(axis, max(min(-unknown.low, unknown.high), 0.0)) for axis in turned]
+        return axes
+
     def find_foot_turns(self, side: str) -> Floats:
         """Find the axes (F, 3, 3) of a foot of the source.
 
@@ -239,30 +276,34 @@ class TaskBuilder:
                 self.weights.feet * _FREE_FOOT_WEIGHT,
             )
 
-    def add_foot(self, side: str, path: FootPath, stands: Floats, sole: RobotSole) -> None:
-        """Add the path of a foot: heel, ball and rotation. `stands` (F,) is 1 where it stands, 0 where it swings."""
+    def add_foot(self, side: str, path: FootPath, stands: Floats, heights: Floats, sole: RobotSole) -> None:
+        """Add the path of a foot: heel, ball and rotation.
+
+        `stands` (F,) is 1 where it stands, 0 where it swings, by `heights` (F, 2) over the ground.
+        """
         segment = self.target.segments[f"{side}Foot"]
         turned = rotations.from_matrix(path.turns)
         for factor in self.list_factors_to_node(segment):
             turned = rotations.multiply(turned, factor)
-        lifted = np.minimum(path.lift / (_FULL_LIFT * self.target.leg_length), 1.0)
-        turn_weights, weights = self.weigh_foot(side, stands, lifted)
+        turn_weights, weights = self.weigh_foot(side, stands, measure_nearness(heights, self.target.leg_length))
         self._add_matrices(segment, turned, turn_weights)
         row, node = segment.row, int(self.tree.nodes[segment.row])
-        for along in (sole.heel, sole.ball):
+        for along, held in zip((sole.heel, sole.ball), weights.T, strict=True):
             point = np.array([along, -sole.height, 0.0])
             local = rotations.rotate(rotations.multiply(self.tree.turns[row], segment.row_frame), point)
-            self._add(PLACE, node, local + self.tree.centres[row], path.places + path.turns @ point, weights)
+            self._add(PLACE, node, local + self.tree.centres[row], path.places + path.turns @ point, held)
 
-    def weigh_foot(self, side: str, stands: Floats, lifted: Floats) -> tuple[Floats, Floats]:
-        """Weigh rotation (F,) and places (F,) of a foot.
+    def weigh_foot(self, side: str, stands: Floats, near: Floats) -> tuple[Floats, Floats]:
+        """Weigh rotation (F,) and places (F, 2) of a foot.
 
-        stands, lifted  (F,) how much it stands, and is lifted over edges, 0 to 1
+        stands  (F,) how much it stands, 0 to 1
+        near    (F, 2) how near heel and ball are to the ground, 0 to 1
         """
         firm = _STANDING_FOOT_WEIGHT if self._has_full_leg(side) else _FREE_FOOT_WEIGHT
         turn_weights = _SWING_FOOT_WEIGHT + stands * (firm - _SWING_FOOT_WEIGHT)
-        swings = _SWING_WEIGHT + lifted * (_LIFTED_WEIGHT - _SWING_WEIGHT)
-        return self.weights.feet * turn_weights, self.weights.feet * (swings + stands * (_STANDING_WEIGHT - swings))
+        swings = _SWING_WEIGHT + near * (_NEAR_GROUND_WEIGHT - _SWING_WEIGHT)
+        places = swings + stands[:, None] * (_STANDING_WEIGHT - swings)
+        return self.weights.feet * turn_weights, self.weights.feet * places
 
     def _has_full_leg(self, side: str) -> bool:
         """Return whether a leg can turn its foot in any way."""

@@ -6,6 +6,9 @@ once behind the edge of the tread above. There it is held back, or goes ahead, u
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
 from poise.ground.contact.soles import Soles
@@ -15,7 +18,7 @@ from poise.ground.figure.speeds import lone_frames
 from poise.ground.legs.swing import Between, sole_points
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.frame_masks import compute_fade, find_following, take_frames
+from poise.maths.frame_masks import compute_fade, count_frames, find_following, take_frames
 from poise.maths.smoothing import compute_upper_envelope, smoothstep
 from poise.maths.vectors import normalise, project_horizontal
 
@@ -27,6 +30,34 @@ _LEAST = 0.25  # of that is possible at once
 _ASIDE = np.array([0.01, 0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.12])  # [m] that a foot is held back, or goes ahead, by
 _SMOOTH = 0.18  # [s] before and after: how smoothly, so that it has most of the swing to catch up
 _SHARE = 0.43  # near to a stance a foot is moved for by so much more at most
+
+GroundHeights = Callable[[Floats], Floats]  # heights (...) of the ground under points (..., 3)
+
+
+class SwingingSoles(NamedTuple):
+    """Soles of all feet over a clip. Lengths are in metres of a figure.
+
+    times      (F,) of the frames
+    points     (k, F, L, 3) of soles; they are to pass over the ground
+    allowed    (k, F, L) depths that they may have
+    ahead      (F, L, 3) level directions of the feet
+    standing   (F, L) which feet stand
+    following  (F,) frames in whose stead others lift a foot: a frame alone lifts none around it
+    """
+
+    times: Floats
+    points: Floats
+    allowed: Floats
+    ahead: Floats
+    standing: Bools
+    following: Ints
+
+    def lack(self, way: Floats | float, heights: GroundHeights) -> Floats:
+        """Compute the lift (F, L) for soles.
+
+        They are moved by `way` (F, L, 3).
+        """
+        return np.where(self.standing, 0.0, _lack(self.points + way, self.allowed, heights))
 
 
 def clear_ground(
@@ -41,8 +72,7 @@ def clear_ground(
 ) -> Floats:
     """Move ankles (F, L, 3) of swing feet over the ground.
 
-    Heel, ball and tip must pass over it. The lift is smooth and begins early, but never while the foot stands. The toes
-    bend up by themselves for what their tips lack at most. A frame alone lifts none around it.
+    Heel, ball and tip must pass over it. The toes bend up by themselves for what their tips lack at most.
     """
     near = np.minimum(between.since, between.until)
     points = np.stack(sole_points(motion, ankles, turns, tilt, soles))
@@ -50,21 +80,31 @@ def clear_ground(
     allowed[2] = motion.bends * (
         TOES_BEND + (1.0 - smoothstep(near / CLEAR_S)) * _tips_at_ends(points[2], between, footing)
     )
-    needed = np.where(standing, 0.0, _lacking(points, allowed, footing))
+    ahead = rotations.rotate(turns, np.broadcast_to(soles.ball - soles.heel, (*standing.shape, 3)))
+    following = find_following(lone_frames(motion))
+    swing = SwingingSoles(motion.times, points, allowed, normalise(project_horizontal(ahead)), standing, following)
+    way = find_way_over(swing, footing.heights)
+    return ankles if way is None else ankles + way
+
+
+def find_way_over(swing: SwingingSoles, heights: GroundHeights) -> Floats | None:
+    """Find displacements (F, L, 3) of swinging feet over the ground. None where none is needed.
+
+    The lift is smooth and begins early, but never while the foot stands.
+    """
+    needed = swing.lack(0.0, heights)
     if not needed.any():
-        return ankles
-    free = compute_fade(motion.times, standing, CLEAR_S)
+        return None
+    free = compute_fade(swing.times, swing.standing, CLEAR_S)
     able = _HIGHEST * np.maximum(free, _LEAST)
-    steep = (needed > able) & (free < 1.0)
-    ankles = ankles.copy()
+    steep, way = (needed > able) & (free < 1.0), np.zeros((*needed.shape, 3))
     if steep.any():
-        way = _asides(motion, points, allowed, able, steep, turns, soles, footing, free)
-        ankles += way
-        needed = np.where(standing, 0.0, _lacking(points + way, allowed, footing))
+        way = _asides(swing, able, steep, free, heights)
+        needed = swing.lack(way, heights)
     wanted = np.minimum(needed / np.maximum(free, _LEAST), np.maximum(needed, _HIGHEST))
-    lift = compute_upper_envelope(wanted[find_following(lone_frames(motion))], motion.frames(CLEAR_S)) * free
-    ankles[..., 2] += np.maximum(lift, needed)
-    return ankles
+    lift = compute_upper_envelope(wanted[swing.following], count_frames(swing.times, CLEAR_S)) * free
+    way[..., 2] += np.maximum(lift, needed)
+    return way
 
 
 def lift_whole(motion: Motion, ankles: Floats, turns: Floats, tilt: Floats, soles: Soles, footing: Footing) -> Floats:
@@ -89,50 +129,38 @@ def _tips_at_ends(tips: Floats, between: Between, footing: Footing) -> Floats:
     )
 
 
-def _lacking(points: Floats, allowed: Floats, footing: Footing) -> Floats:
-    """Compute the lift (...) for heel, ball and tip (3, ..., 3). They may be in the ground by `allowed` (3, ...)."""
-    return np.maximum(footing.heights(points) - points[..., 2] - allowed, 0.0).max(axis=0)
+def _lack(points: Floats, allowed: Floats, heights: GroundHeights) -> Floats:
+    """Compute the lift (...) for points (k, ..., 3). They may be in the ground by `allowed` (k, ...)."""
+    return np.maximum(heights(points) - points[..., 2] - allowed, 0.0).max(axis=0)
 
 
-def _asides(
-    motion: Motion,
-    points: Floats,
-    allowed: Floats,
-    able: Floats,
-    steep: Bools,
-    turns: Floats,
-    soles: Soles,
-    footing: Footing,
-    free: Floats,
-) -> Floats:
+def _asides(swing: SwingingSoles, able: Floats, steep: Bools, free: Floats, heights: GroundHeights) -> Floats:
     """Compute level displacements (F, L, 3) where a lift is too slow.
 
     There feet are held back, or go ahead, smoothly.
     """
-    ahead = normalise(
-        project_horizontal(rotations.rotate(turns, np.broadcast_to(soles.ball - soles.heel, (*able.shape, 3))))
-    )
     frame, leg = np.nonzero(steep)
     tries = np.concatenate([[0.0], np.stack([-_ASIDE, _ASIDE], axis=1).ravel()])
     best = _least_aside(
-        tries, points[:, frame, leg], ahead[frame, leg], allowed[:, frame, leg], able[frame, leg], footing
-    )
+        tries, swing.points[:, frame, leg], swing.ahead[frame, leg], swing.allowed[:, frame, leg], able[frame, leg],
+        heights,
+    )  # fmt: skip
     ways = np.zeros((2, *steep.shape))
     ways[:, frame, leg] = np.maximum(-best, 0.0), np.maximum(best, 0.0)
     ways /= np.maximum(free, _SHARE)
-    half = motion.frames(_SMOOTH)
+    half = count_frames(swing.times, _SMOOTH)
     along = (compute_upper_envelope(ways[1], half) - compute_upper_envelope(ways[0], half)) * free
-    return along[..., None] * ahead
+    return along[..., None] * swing.ahead
 
 
 def _least_aside(
-    tries: Floats, points: Floats, ahead: Floats, allowed: Floats, able: Floats, footing: Footing
+    tries: Floats, points: Floats, ahead: Floats, allowed: Floats, able: Floats, heights: GroundHeights
 ) -> Floats:
     """Find the first of `tries` (k,) with a slow enough lift.
 
     There is one for each foot (n,); without a slow one, it is that of the least lift.
     """
     spots = points + tries[:, None, None, None] * ahead
-    over = (footing.heights(spots) - spots[..., 2] - allowed).max(axis=1) - able
+    over = (heights(spots) - spots[..., 2] - allowed).max(axis=1) - able
     first: Ints = np.where((over <= 0.0).any(axis=0), (over <= 0.0).argmax(axis=0), over.argmin(axis=0))
     return tries[first]

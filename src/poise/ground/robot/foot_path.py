@@ -13,13 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.ground.contact.contacts import find_runs
+from poise.ground.legs.clear import SwingingSoles, find_way_over
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats
+from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import count_frames_to
 from poise.maths.smoothing import average_hann, compute_upper_envelope, smoothstep
+from poise.maths.vectors import normalise, project_horizontal
 
-# [s] over which the pitch of a foot fades in where it ceases to be flat, and half the window of a lift over an edge
-_PITCH_RAMP_S, _LIFT_HALF_WINDOW_S = 0.07, 0.08
+# [s] over which the pitch of a foot fades in where it ceases to be flat
+_PITCH_RAMP_S = 0.07
 # of its length: how far a leg is stretched at most; and [s] over which the body sinks for it
 MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
 # places ahead and behind in which even ground is looked for; of the sole's length: what is even, and how far feet
@@ -27,6 +29,9 @@ MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
 _PLACES_TRIED, _MAX_UNEVEN, _EDGE = 20, 0.03, 0.05
 # places tried to each side, within a sole's width; cosine: uneven ground that is steeper is an edge, and has no slope
 _SIDE_PLACES_TRIED, _MIN_LEVEL_COSINE = 4, 0.7
+# [rad] turns of standing feet from the source's heading that are tried; their weight beside the angle of a leg to the
+# foot's plane, and the weight of what an ankle cannot roll: a leg gets off its direction by so many times more
+_TURNS_TRIED, _TURN_WEIGHT, _OVER_LIMIT_WEIGHT = np.radians(np.linspace(-30.0, 30.0, 61)), 0.3, 4.0
 MAX_PITCH_RAD = np.radians(70.0)
 # [s] of a single frame, which has no step of its own
 _SINGLE_STEP_S = 1.0 / 30.0
@@ -58,19 +63,42 @@ class RobotSole(NamedTuple):
         )
 
 
+class LegBend(NamedTuple):
+    """How the leg over a foot bends.
+
+    bends      (F, 2) where the knee is ahead of the leg, long as the sine of its bend
+    leans      (F, 2) level part of the direction from ankle to hip joint
+    most_roll  [rad] by which the ankle rolls at most; infinite where it has no hinge for it
+    """
+
+    bends: Floats
+    leans: Floats
+    most_roll: float
+
+    def take(self, frames: slice | Bools) -> LegBend:
+        """Take some frames."""
+        return LegBend(self.bends[frames], self.leans[frames], self.most_roll)
+
+
 class FootPath(NamedTuple):
     """Path of a foot.
 
     places  (F, 3) of the ankle
     turns   (F, 3, 3) columns are heading, up, right
     shift   (F, 3) from where the directions of the leg lead
-    lift    (F,) of it, the part by which the swinging foot is lifted out of the ground
     """
 
     places: Floats
     turns: Floats
     shift: Floats
-    lift: Floats
+
+    def move(self, way: Floats) -> FootPath:
+        """Move the foot by a way (F, 3)."""
+        return self._replace(places=self.places + way, shift=self.shift + way)
+
+    def find_corners(self, sole: RobotSole) -> Floats:
+        """Find the corners (4, F, 3) of the sole."""
+        return np.stack([self.places + self.turns @ corner for corner in sole.list_corners()])
 
 
 # heights (k,) and normals (k, 3) of the ground under points (k, 2)
@@ -79,7 +107,7 @@ GroundSampler = Callable[[Floats], tuple[Floats, Floats]]
 
 def find_foot_path(
     ankles: Floats, turns: Floats, heel: Bools, ball: Bools, sole: RobotSole, sample: GroundSampler, step_s: float,
-    sides: Floats | None = None, above: Floats | None = None,
+    sides: Floats | None = None, above: Floats | None = None, leg: LegBend | None = None,
 ) -> FootPath:  # fmt: skip
     """Find the path of a foot.
 
@@ -88,12 +116,15 @@ def find_foot_path(
     heel, ball  (F,) what stands
     sides       (F, 3) right axis of a foot that stands on an edge; 0 where it stands flat, None: everywhere
     above       (F,) how high above the ground it stands; None: on it
+    leg         how it bends: standing feet turn towards it; None: they keep their heading
     """
     on = heel | ball
     places, stood = ankles.copy(), turns.copy()
     for _, start, stop in zip(*find_runs(on[:, None]), strict=True):
         run = slice(start, stop + 1)
-        places[run], stood[run] = _stand(ankles[run], turns[run], heel[run], ball[run], sole, sample, step_s)
+        places[run], stood[run] = _stand(
+            ankles[run], turns[run], leg and leg.take(run), heel[run], ball[run], sole, sample, step_s
+        )
         if sides is not None:
             places[run], stood[run] = _tilt(places[run], stood[run], sides[run], sole)
         if above is not None:
@@ -103,14 +134,13 @@ def find_foot_path(
     swung = rotations.as_matrix(rotations.from_vector(fill_between(turned, on))) @ turns
     stood = np.where(on[:, None, None], stood, swung)
     places = np.where(on[:, None], places, ankles + shift)
-    lift = compute_lift(places, stood, on, sole, sample, step_s)
-    places[:, 2] += lift
-    return FootPath(places, stood, places - ankles, lift)
+    return FootPath(places, stood, places - ankles)
 
 
 def _stand(
-    ankles: Floats, turns: Floats, heel: Bools, ball: Bools, sole: RobotSole, sample: GroundSampler, step_s: float
-) -> tuple[Floats, Floats]:
+    ankles: Floats, turns: Floats, leg: LegBend | None, heel: Bools, ball: Bools, sole: RobotSole,
+    sample: GroundSampler, step_s: float,
+) -> tuple[Floats, Floats]:  # fmt: skip
     """Find ankles and axes of a foot in one stance.
 
     It keeps its place and heading, and rolls over heel or ball.
@@ -119,6 +149,8 @@ def _stand(
     shown = flat if flat.any() else np.ones(len(flat), dtype=np.bool_)
     heading = turns[shown, :2, 0].sum(axis=0)
     heading = heading / max(float(np.linalg.norm(heading)), 1e-12)
+    if leg is not None:
+        heading = _turn_to_leg(heading, leg.take(shown))
     pivots = np.where(heel & ~ball, sole.heel, np.where(ball & ~heel, sole.ball, 0.0))
     points = (
         ankles[:, :2]
@@ -140,6 +172,20 @@ def _stand(
     pivots = np.where(pitch > 0.0, sole.heel, np.where(pitch < 0.0, sole.ball, 0.0))
     local = np.stack([pivots, np.full(len(pivots), -sole.height), np.zeros(len(pivots))], axis=1)
     return ground + pivots[:, None] * ahead - (axes @ local[:, :, None])[:, :, 0], axes
+
+
+def _turn_to_leg(heading: Floats, leg: LegBend) -> Floats:
+    """Turn the heading (2,) of a stance towards its leg.
+
+    Ankles of robots do not turn about the shin: a foot shares the plane of a bent leg, and leans as far as it rolls.
+    """
+    cosines, sines = np.cos(_TURNS_TRIED), np.sin(_TURNS_TRIED)
+    ahead = np.stack([cosines * heading[0] - sines * heading[1], sines * heading[0] + cosines * heading[1]], axis=1)
+    left = np.stack([-ahead[:, 1], ahead[:, 0]], axis=1)
+    out_of_plane = leg.bends @ left.T
+    over_limit = np.maximum(np.abs(np.arcsin(np.clip(leg.leans @ left.T, -1.0, 1.0))) - leg.most_roll, 0.0)
+    costs = (out_of_plane**2 + (_OVER_LIMIT_WEIGHT * over_limit) ** 2).mean(axis=0) + (_TURN_WEIGHT * _TURNS_TRIED) ** 2
+    return ahead[costs.argmin()]
 
 
 def _tilt(places: Floats, stood: Floats, sides: Floats, sole: RobotSole) -> tuple[Floats, Floats]:
@@ -220,18 +266,33 @@ def fill_between(values: Floats, known: Bools) -> Floats:
     return filled
 
 
-def compute_lift(
-    places: Floats, turns: Floats, on: Bools, sole: RobotSole, sample: GroundSampler, step_s: float
-) -> Floats:
-    """Compute how far (F,) swinging feet are lifted out of the ground."""
-    depth = np.zeros(len(places))
-    for corner in sole.list_corners():
-        corners = places + turns @ corner
-        heights, _ = sample(corners[:, :2])
-        depth = np.maximum(depth, heights - corners[:, 2])
-    depth = np.where(on, 0.0, depth)
-    smooth = compute_upper_envelope(depth, _count_frames(_LIFT_HALF_WINDOW_S, step_s))
-    return np.maximum(depth, smooth * _fade_from(on, step_s))
+def clear_swings(
+    paths: list[FootPath], soles: list[RobotSole], on: Bools, times: Floats, following: Ints, sample: GroundSampler,
+    metre: float = 1.0,
+) -> list[FootPath]:  # fmt: skip
+    """Lead swinging feet over the ground with all corners of their soles.
+
+    on         (F, L) which feet stand
+    following  (F,) frames in whose stead others lift a foot
+    metre      a metre of a figure of human size, in the lengths of the paths
+    """
+    corners = np.stack([path.find_corners(sole) for path, sole in zip(paths, soles, strict=True)], axis=2) / metre
+    ahead = np.stack([path.turns[:, :, 0] for path in paths], axis=1)
+    swing = SwingingSoles(
+        times, corners, np.zeros(corners.shape[:3]), normalise(project_horizontal(ahead)), on, following
+    )
+
+    def measure_ground(points: Floats) -> Floats:
+        return sample(metre * points[..., :2].reshape(-1, 2))[0].reshape(points.shape[:-1]) / metre
+
+    way = find_way_over(swing, measure_ground)
+    return paths if way is None else [path.move(metre * way[:, leg]) for leg, path in enumerate(paths)]
+
+
+def measure_heights(path: FootPath, sole: RobotSole, sample: GroundSampler) -> Floats:
+    """Measure heights (F, 2) of heel and ball over the ground. The lower corner of each counts."""
+    heights = np.stack([corner[:, 2] - sample(corner[:, :2])[0] for corner in path.find_corners(sole)], axis=1)
+    return heights.reshape(-1, 2, 2).min(axis=2)
 
 
 def shift_body(paths: list[FootPath], step_s: float, half_window_s: float) -> Floats:

@@ -17,7 +17,7 @@ from poise.ground.contact.soles import Soles, find_facing
 from poise.ground.figure.figure import Figure, figure_of
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, Motion, rest_motion, rows_of
-from poise.ground.legs.clear import clear_ground
+from poise.ground.figure.speeds import lone_frames
 from poise.ground.legs.swing import between_of, interpolate_swings
 from poise.ground.robot.clip_solve import NO_PAIRS, JointMotion, LinkTask, join_tasks, solve_motion
 from poise.ground.robot.foot_path import (
@@ -25,7 +25,7 @@ from poise.ground.robot.foot_path import (
     FootPath,
     GroundSampler,
     RobotSole,
-    compute_lift,
+    clear_swings,
     fill_between,
     find_foot_path,
     ramp_stance,
@@ -37,6 +37,7 @@ from poise.io.collision_shapes import read_collision_shapes
 from poise.kernels.clip_least_squares import PLACE, ROTATION
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.frame_masks import find_following
 from poise.maths.smoothing import average_hann
 from poise.maths.vectors import make_vertical, normalise
 from poise.model.clip import Clip
@@ -268,15 +269,9 @@ def _swing(source: RobotSource, feet: RobotFeet, paths: list[FootPath], footing:
     between, swings = between_of(motion.times, on), motion.places[:, :, ANKLE]
     ankles = np.stack([path.places for path in paths], axis=1)
     ankles = swings + interpolate_swings(motion, ankles - swings, between, on)
-    turned = rotations.from_matrix(np.stack([path.turns for path in paths], axis=1))
-    turns = rotations.multiply(turned, rotations.inverse(feet.axes))
-    ankles = clear_ground(motion, ankles, turns, turns, feet.points, between, on, footing)
-    swung = list[FootPath]()
-    for leg, path in enumerate(paths):
-        places = ankles[:, leg]
-        lift = compute_lift(places, path.turns, on[:, leg], feet.soles[leg], _make_sampler(footing), motion.step)
-        swung.append(path._replace(places=places + make_vertical(lift)))
-    return swung
+    swung = [path._replace(places=ankles[:, leg]) for leg, path in enumerate(paths)]
+    following = find_following(lone_frames(motion))
+    return clear_swings(swung, list(feet.soles), on, motion.times, following, _make_sampler(footing))
 
 
 def _shift_base(source: RobotSource, feet: RobotFeet, paths: list[FootPath]) -> Floats:
