@@ -7,6 +7,7 @@ import pytest
 
 import poise
 from poise import Terrain
+from poise.errors import WriteWarning
 from poise.io import samples
 from poise.model.skeleton import Kind
 from poise.retargeting.root_path import KEPT_HIPS_NOTE
@@ -230,3 +231,15 @@ def test_a_joint_above_the_hips_that_turns_the_clip_turns_its_axes(tmp_path):
     done = [poise.retarget(poise.load(file), target) for file in (path, turn_file(path, tmp_path))]
     places = [result.poses.world.positions for result in done]
     np.testing.assert_allclose(places[1], places[0], atol=1e-3)
+
+
+def test_a_vrm_animation_of_a_clip_in_other_axes_stands(tmp_path):
+    path = samples.path("humanoid.bvh")
+    places = []
+    for file in (path, turn_file(path, tmp_path)):
+        with pytest.warns(WriteWarning, match="the unit of this character is unknown"):
+            poise.save(poise.load(file), tmp_path / "written.vrma")
+        rig = poise.load(tmp_path / "written.vrma")
+        hips = rig.skeleton.index(rig.humanoid["hips"])
+        places.append(rig.clips[0].poses.world.positions[:, hips:])
+    np.testing.assert_allclose(places[1], places[0], atol=1e-3)  # it lay on its back

@@ -20,6 +20,7 @@ from poise.io.gltf.source_document import GltfDocument
 from poise.io.gltf.writer import add_clip, encode_gltf, is_empty_clip
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.model.anatomy.carrier import find_standing_turn
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, find_body_frame
 from poise.model.channels import Channel
 from poise.model.clip import Clip, KeyedClip
@@ -226,6 +227,9 @@ def retarget_clip(clip: Clip, t_pose: TPose) -> tuple[Clip, str]:
     names = [clip.skeleton.names[row] for row in t_pose.rows]
     skeleton = _build_skeleton(names, t_pose)
     points, world_rotations = _compute_world(clip.poses, t_pose.rows)
+    turn = find_standing_turn(clip.poses, t_pose.rows[0], t_pose.vrm_from_world[1])
+    if turn is not None:
+        points, world_rotations = points @ turn.T, rotations.multiply(rotations.from_matrix(turn), world_rotations)
     points = points @ t_pose.vrm_from_world.T * t_pose.metres_per_unit
     _check_stretch(points, names, t_pose)
     rest_correction = rotations.inverse(

@@ -11,6 +11,7 @@ from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise, remove_component
+from poise.model.anatomy.carrier import find_standing_turn
 from poise.model.anatomy.rest_geometry import JointAxes, compute_rest_rotations, find_joint_axes
 from poise.model.clip import Clip
 from poise.model.roles.bone_names import SIDES
@@ -34,10 +35,6 @@ REQUIRED_PARTS = ("UpperLeg", "LowerLeg", "Foot", "UpperArm", "LowerArm", "Hand"
 _SAME_POSITION_FRACTION = 1e-6
 # length of a direction without its part along the bone: below it the axis is that of the body's side
 _MIN_AXIS_LENGTH = 0.05
-# difference of rotation matrices: below it a joint stands still
-_SAME_TURN = 1e-6
-# cosine: an axis of a file that is up
-_UP_COSINE = 0.999
 # sine of the angle from the hand to the thumb: a smaller one does not show the palm
 _MIN_THUMB_SINE = 0.25
 
@@ -140,20 +137,12 @@ def measure_body(
 
 
 def stand_with_carrier(body: Body, clip: Clip) -> Body:
-    """Turn the directions of a file as its clip does.
-
-    Exporters turn a figure into other axes by a joint above the hips. It stands still in the clip and is at identity at
-    rest: the rest pose stands along y then, and the clip along z.
-    """
-    carrier = int(body.skeleton.parents[body.spine.rows[0]])
-    if carrier < 0 or not len(clip):
+    """Turn the directions of a file as its clip does."""
+    axes = body.reference.world_axes
+    turn = find_standing_turn(clip.poses, body.spine.rows[0], axes[2])
+    if turn is None:
         return body
-    turns = rotations.as_matrix(clip.poses.world.rotations[:, carrier])
-    axes = body.reference.world_axes @ compute_rest_rotations(body.reference.skeleton)[carrier] @ turns[0].T
-    up, before = axes[2], body.reference.world_axes[2]
-    stands_still = float(np.abs(turns - turns[0]).max()) <= _SAME_TURN
-    if not stands_still or float(up @ before) >= _UP_COSINE or max(up[1:]) < _UP_COSINE:
-        return body
+    axes = axes @ turn
     return body._replace(reference=body.reference._replace(world_axes=axes), world_turn=rotations.from_matrix(axes))
 
 
