@@ -64,6 +64,21 @@ def test_limbs_of_a_live_robot_point_as_in_the_batch(walking_g1):
     assert np.percentile(np.linalg.norm(way, axis=-1), 95.0) < 0.06
 
 
+def test_arms_of_a_live_robot_come_near_the_body_without_jumps(data, walking_g1):
+    """The arms of a crouch touch the thighs; one that finds no way out of them flips from frame to frame."""
+    crouch, robot = poise.load(data / "bvh/mocapbank.bvh"), walking_g1[1]
+    frames = slice(300, 400)
+    clip = poise.Clip(crouch.clips[0].times[frames], crouch.clips[0].poses[frames], "crouch")
+    done = poise.retarget(clip, robot, source=crouch, ground=False)
+    q = follow(poise.Retargeter(crouch, robot), clip.poses, 1.0 / clip.fps)
+    rows = [done.skeleton.index(f"{side}_wrist_yaw_joint") for side in ("left", "right")]
+    jumps = [
+        np.linalg.norm(np.diff(poses.world.positions[:, rows], 2, axis=0), axis=-1).max()
+        for poses in (done.poses, poise.Pose(done.skeleton, q))
+    ]
+    assert jumps[1] <= jumps[0]
+
+
 def test_a_live_robot_keeps_limits_and_speeds(walking_g1):
     walk, robot, clip, _ = walking_g1
     for step, frames in (

@@ -24,7 +24,7 @@ from poise.retargeting.source_reader import SourceReader
 
 # [s] a longer pause, and [leg lengths/s] a faster way of the hips, is no motion: the robot has no speed after it
 _PAUSE_S, _MAX_HIP_SPEED = 0.25, 30.0
-# frames of this length [s] in which feet come to stand on the ground at first
+# frames of this length [s] in which the robot settles at first: feet come to stand on the ground
 _FIRST_FRAMES, _FIRST_FRAME_S = 4, 1.0
 
 
@@ -123,9 +123,8 @@ class LiveRobot:
         places, turns, values = read_configurations(tree, q)
         turn = self.robot.body.world_turn
         self._solver.begin(JointMotion(rotations.rotate(turn, places), rotations.as_matrix(turn) @ turns, values))
-        if self._legs is None:
-            return Pose.make_unchecked(tree.skeleton, q[0], None, None)
-        self._legs.reset()
+        if self._legs is not None:
+            self._legs.reset()
         targets, weights = self._aim(pose, path, 0.0)
         for _ in range(_FIRST_FRAMES):
             self._solver.put(np.zeros(3))

@@ -43,10 +43,11 @@ _PLACE_WEIGHT, _TURN_WEIGHT, _JOINT_WEIGHT, _KEPT_SPEED = 7.5, 0.75, 0.75, 0.8
 _UNKNOWN_SPEED_SHARE, _LEAST_FRAMES = 0.01, 0.1
 # of the largest speeds: what is aimed at, for rounding
 _SPEED_SHARE = 1.0 - 1e-9
-# rounds of a frame at least and at most, and a step that needs no other behind it [rad]. As many rounds in each frame
-# let its error change as little as the source
-_ROUNDS, _MAX_ROUNDS, _SHORT_STEP = 2, 8, 0.05
-_LEAST_DAMPING, _REFUSED_DAMPING, _DAMPING_FACTOR = 1e-5, 0.1, 10.0
+# rounds of a frame at least and at most, and a step that needs no other behind it [rad]
+_ROUNDS, _MAX_ROUNDS, _SHORT_STEP = 2, 8, 0.005
+# how often a step that raises the cost is shortened, and to which share at least and at most
+_MAX_SHORTENED, _SHARES = 3, (0.1, 0.5)
+_DAMPING, _TINY = 1e-5, 1e-300
 
 Quaternion = tuple[float, float, float, float]
 
@@ -85,7 +86,7 @@ class _Scratch:
 
     def __init__(self, nodes: int, unknowns: int) -> None:
         self.matrices = [(np.empty((1, unknowns, unknowns)), np.empty((1, unknowns))) for _ in range(2)]
-        self.costs, self.damping = np.empty(1), np.empty(1)
+        self.costs, self.damping = np.empty(1), np.full(1, _DAMPING)
         self.step, self.nothing = np.empty((1, unknowns)), np.zeros((1, unknowns))
         self.free, self.given = np.empty((1, unknowns), dtype=np.bool_), np.empty((1, unknowns))
         self.measure_work = np.empty(compute_measure_size(nodes))
@@ -117,7 +118,7 @@ class FrameSolver:
         joints = np.full(len(self._rest), _JOINT_WEIGHT)
         self._smoothing = smooth * np.concatenate([np.full(3, _PLACE_WEIGHT), np.full(3, _TURN_WEIGHT), joints])
         self._pull_to_rest = np.append(np.zeros(BASE_COLUMNS), np.full(len(self._rest), REST_WEIGHT))
-        self._is_held = self._low == self._high
+        self._is_free = self._low != self._high
         self._speed: Floats | None = None
         self._pose: FramePose | None = None
         self._scratch = _Scratch(len(tree.arrays.parents), tree.unknown_count)
@@ -171,26 +172,45 @@ class FrameSolver:
         return _Aim((dt * _KEPT_SPEED**frames * self._speed)[None], smoothing, low, high)
 
     def _descend(self, last: FramePose, aim: _Aim) -> FramePose:
-        """Take steps from where the speed leads. One that is long and raises the cost is damped."""
-        here, damping, used = _move(last, aim.kept, aim), _LEAST_DAMPING, 0
+        """Take steps from where the speed leads, until one is short."""
+        here, used = _move(last, aim.kept, aim), 0
         moved = np.array(aim.kept)
         moved[:, BASE_COLUMNS:] = here.values - last.values
         cost = self._measure(here, moved, aim, used)
         for count in range(1, _MAX_ROUNDS + 1):
-            step = self._compute_step(here, aim, damping, used)
+            step = self._compute_step(here, aim, used)
             longest = float(np.abs(step[0, 3:]).max())
+            if longest <= _SHORT_STEP and count >= _ROUNDS:
+                return _move(here, step, aim)
             if longest > MAX_STEP:
                 step *= MAX_STEP / longest
-            there, is_short = _move(here, step, aim), longest <= _SHORT_STEP
-            if is_short and count >= _ROUNDS:
-                return there
-            after = self._measure(there, moved + step, aim, 1 - used)
-            if after < cost or is_short:
-                here, moved, cost, used = there, moved + step, after, 1 - used
-                damping = max(_LEAST_DAMPING, damping / _DAMPING_FACTOR)
-            else:
-                damping = max(_REFUSED_DAMPING, _DAMPING_FACTOR * damping)
+            here, step, cost = self._search(here, (moved, step), cost, aim, used)
+            moved, used = moved + step, 1 - used
         return here
+
+    def _search(
+        self, here: FramePose, ways: tuple[Floats, Floats], cost: float, aim: _Aim, used: int
+    ) -> tuple[FramePose, Floats, float]:
+        """Go along a step, less far where it raises the cost.
+
+        Parts that come into reach raise it, for which the step was not computed.
+        Return the pose there, the step that was taken and its cost. The other matrix is that of the pose.
+
+        ways  (1, K) to `here` from the last frame, and the step
+        """
+        moved, step = ways
+        slope = float(self._scratch.matrices[used][1][0] @ step[0])
+        for _ in range(_MAX_SHORTENED):
+            there = _move(here, step, aim)
+            after = self._measure(there, moved + step, aim, 1 - used)
+            if after < cost:
+                return there, step, after
+            share = 0.5 * slope / max(after - cost + slope, _TINY)  # the lowest place of a parabola
+            least, most = _SHARES
+            share = min(max(share, least), most)
+            step, slope = share * step, share * slope
+        there = _move(here, step, aim)
+        return there, step, self._measure(there, moved + step, aim, 1 - used)
 
     def _measure(self, pose: FramePose, moved: Floats, aim: _Aim, used: int) -> float:
         """Measure the cost, with matrix and gradient.
@@ -211,25 +231,26 @@ class FrameSolver:
         hessians[0].ravel()[:: len(off) + 1] += aim.smoothing + self._pull_to_rest
         return float(scratch.costs[0] + 0.5 * (pull @ off) + 0.5 * REST_WEIGHT * (from_rest @ from_rest))
 
-    def _compute_step(self, here: FramePose, aim: _Aim, damping: float, used: int) -> Floats:
+    def _compute_step(self, here: FramePose, aim: _Aim, used: int) -> Floats:
         """Compute a step (1, K). Unknowns that it takes over a limit go to it, and the others are solved anew."""
         scratch = self._scratch
         hessians, gradients = scratch.matrices[used]
         free, given, to_low, to_high = scratch.free, scratch.given, aim.low - here.values, aim.high - here.values
+        free[...], given[...] = True, 0.0
         ways = gradients[:, BASE_COLUMNS:]
-        free[...], given[...], scratch.damping[0] = True, 0.0, damping
-        stays = ((to_low >= -AT_LIMIT) & (ways < 0.0)) | ((to_high <= AT_LIMIT) & (ways > 0.0)) | self._is_held
-        free[:, BASE_COLUMNS:] = ~stays
+        stays = ((to_low >= -AT_LIMIT) & (ways < 0.0)) | ((to_high <= AT_LIMIT) & (ways > 0.0))
+        free[:, BASE_COLUMNS:] = self._is_free & ~stays
         for _ in range(MAX_LIMIT_ROUNDS):
             compute_step(
                 hessians, gradients, scratch.nothing, scratch.nothing, free, given, scratch.nothing[0], 0.0,
                 scratch.damping, scratch.step, scratch.step_work,
             )  # fmt: skip
             steps = scratch.step[:, BASE_COLUMNS:]
-            over = free[:, BASE_COLUMNS:] & ((steps < to_low - AT_LIMIT) | (steps > to_high + AT_LIMIT))
+            limited = np.minimum(np.maximum(steps, to_low), to_high)
+            over = limited != steps
             if not over.any():
                 break
-            given[:, BASE_COLUMNS:][over] = np.clip(steps, to_low, to_high)[over]
+            given[:, BASE_COLUMNS:][over] = limited[over]
             free[:, BASE_COLUMNS:][over] = False
         return scratch.step.copy()
 
