@@ -44,6 +44,8 @@ def solve_problem(problem: LegProblem, threads: int = 2, start: Floats | None = 
     size, overlap = (max(1, round(seconds / problem.step)) for seconds in (_BLOCK_S, _OVERLAP_S))
     firsts = range(0, max(frames - overlap, 1), size)
     blocks = [slice(max(0, first - overlap), min(frames, first + size + overlap)) for first in firsts]
+    if len(blocks) == 1:
+        return _solve_block(problem, start)
     with ThreadPoolExecutor(threads) as pool:
         starts = [None if start is None else start[rows] for rows in blocks]
         solved = list(pool.map(_solve_block, map(problem.take_frames, blocks), starts))
