@@ -30,7 +30,7 @@ LEG_LENGTH = 0.6
 REFERENCE_FPS = 60.0
 _JOINT_SMOOTHING, _PLACE_SMOOTHING, _TURN_SMOOTHING = 1.5, 200.0, 1.0
 # the same of what is added to a given motion: feet that are moved move the base over a tenth of a second
-_NEAR_JOINT_SMOOTHING, _NEAR_PLACE_SMOOTHING, _NEAR_TURN_SMOOTHING = 10.0, 20000.0, 1000.0
+_NEAR_JOINT_SMOOTHING, _NEAR_PLACE_SMOOTHING, _NEAR_TURN_SMOOTHING = 40.0, 20000.0, 1000.0
 # weight of squared distances of joints from rest: joints that no task needs
 REST_WEIGHT = 1e-3
 # the same of joints from those of a given motion [1/rad]

@@ -46,7 +46,7 @@ from poise.model.rig import Rig
 
 # weights of heels and balls that stand and that swing, in the lengths of `clip_solve`; of rotations of feet [1/rad] in
 # stance, in the air and where a foot stands on an edge; and of place and rotation of the base
-_STANDING_WEIGHT, _SWING_WEIGHT = 3000.0, 100.0
+_STANDING_WEIGHT, _SWING_WEIGHT = 6000.0, 100.0
 _STANDING_TURN_WEIGHT, _SWING_TURN_WEIGHT, _TILTED_TURN_WEIGHT = 100.0, 3.0, 0.5
 _BASE_PLACE_WEIGHT, _BASE_TURN_WEIGHT = 30.0, 10.0
 # a foot that is turned off its path by more cannot be turned so; how often feet are let go
