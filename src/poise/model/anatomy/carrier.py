@@ -1,4 +1,4 @@
-"""Turns of whole clips into other axes, by a joint above the hips."""
+"""Turns of whole clips into other axes, above the hips."""
 
 from __future__ import annotations
 
