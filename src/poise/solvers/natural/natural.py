@@ -519,11 +519,11 @@ def _run_stages(
     is_short: Bools | None = None
     known: dict[str, Surroundings] = {}
     for i, stage in enumerate(stages):
-        if stage.hips >= 0:
-            pose, lean = _bow_trunk(problem, stage, pose, targets, _sharpen(tolerance), request, obstacles)
-            continue
         if stage.carries:
-            pose, lean = _carry_root(problem, stage, targets, _sharpen(tolerance), request)
+            moved = _move_trunk(problem, stage, pose, targets, tolerance, request, obstacles)
+            if isinstance(moved, _StagedPoses):
+                return moved._replace(updates=updates + moved.updates)
+            pose, lean = moved
             continue
         if stage.gaze is not None:
             pose = problem.make_pose_unchecked(turn_gaze(stage.gaze, problem, pose, targets[:, stage.columns]))
@@ -650,6 +650,25 @@ def _bend_missed(
     return merge_rows(answer, missed[better], select_rows(found, better))
 
 
+def _move_trunk(
+    problem: Problem, stage: NaturalStage, pose: Pose, targets: Floats, tolerance: Tolerance, request: Request,
+    obstacles: Obstacles,
+) -> tuple[Pose, Floats | None] | _StagedPoses:  # fmt: skip
+    """Carry roots, or bow trunks about placed hips.
+
+    Return poses and turns (k, 4) of the pelvis, or poses of all stages, where legs stand already and nothing bows.
+    """
+    sharp = _sharpen(tolerance)
+    if stage.hips < 0:
+        return _carry_root(problem, stage, targets, sharp, request)
+    if stage.has_arms:
+        return _bow_trunk(problem, stage, pose, targets, sharp, request)
+    there = problem.with_q(pose.flat_q)
+    standing = _run_stages(there, stage.carries, targets, tolerance, request, obstacles, problem.start)
+    bowed = _bow_over_feet(problem, stage, pose, standing.q, targets, sharp, request)
+    return standing if bowed is None else bowed
+
+
 def _carry_root(
     problem: Problem, stage: NaturalStage, targets: Floats, sharp: Tolerance, request: Request
 ) -> tuple[Pose, Floats]:
@@ -694,10 +713,9 @@ def _find_tips(stage: NaturalStage, start: Pose, targets: Floats) -> Floats:
 
 
 def _bow_trunk(
-    problem: Problem, stage: NaturalStage, pose: Pose, targets: Floats, sharp: Tolerance, request: Request,
-    obstacles: Obstacles,
-) -> tuple[Pose, Floats | None]:  # fmt: skip
-    """Bow trunks about placed hips.
+    problem: Problem, stage: NaturalStage, pose: Pose, targets: Floats, sharp: Tolerance, request: Request
+) -> tuple[Pose, Floats | None]:
+    """Bow trunks about placed hips towards hands.
 
     Return poses and turns (k, 4) of the pelvis; None where all hands are near.
     """
@@ -705,15 +723,27 @@ def _bow_trunk(
     ahead = find_facing(bends, pose, find_up(problem.skeleton), len(targets))
     root = stage.goals[0]
     assert isinstance(root, Place)
-    if any(one.limb.kind == "arm" for one in bends):
-        found = bow_from_hips(bends, pose, root.joint, stage.hips, stage.spine, tips, ahead)
-    else:
-        origin = problem.start if problem.origin is None else problem.origin
-        there = problem.with_q(pose.flat_q)
-        stood, _, _ = _run_stages(there, stage.carries, targets, sharp, request, obstacles, problem.start)
-        stands = problem.make_pose_unchecked(stood)
-        found = bow_over_feet(bends, stage.pinned, origin, stands, root.joint, stage.hips, stage.spine, ahead)
+    found = bow_from_hips(bends, pose, root.joint, stage.hips, stage.spine, tips, ahead)
     return (pose, None) if found is None else (_place_root(problem, stage, pose, found, sharp, request), found.lean)
+
+
+def _bow_over_feet(
+    problem: Problem, stage: NaturalStage, pose: Pose, standing_q: Floats, targets: Floats, sharp: Tolerance,
+    request: Request,
+) -> tuple[Pose, Floats] | None:  # fmt: skip
+    """Bow trunks about placed hips until feet carry the weight.
+
+    Return poses and turns (k, 4) of the pelvis; None where they do.
+
+    standing_q  (k, nq) of the poses with legs that stand
+    """
+    bends, root = [limb.bends for limb in stage.carries if limb.bends], stage.goals[0]
+    assert isinstance(root, Place)
+    ahead = find_facing(bends, pose, find_up(problem.skeleton), len(targets))
+    origin = problem.start if problem.origin is None else problem.origin
+    standing = problem.make_pose_unchecked(standing_q)
+    found = bow_over_feet(bends, stage.pinned, origin, standing, root.joint, stage.hips, stage.spine, ahead)
+    return None if found is None else (_place_root(problem, stage, pose, found, sharp, request), found.lean)
 
 
 def _place_root(

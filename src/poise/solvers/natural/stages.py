@@ -74,6 +74,11 @@ class NaturalStage(NamedTuple):
     weighed: tuple[int, ...] = ()
     gaze: GazeChain | None = None
 
+    @property
+    def has_arms(self) -> bool:
+        """Whether arms are among its limbs."""
+        return _has(self.carries, "arm")
+
 
 class _FirstStages(NamedTuple):
     """Stages for kinds of goals, with the weights of the first ones."""
