@@ -25,8 +25,8 @@ _PITCH_RAMP_S = 0.07
 # of its length: how far a leg is stretched at most; and [s] over which the body sinks for it
 MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
 # places ahead and behind in which even ground is looked for; of the sole's length: what is even, and how far feet
-# keep from edges
-_PLACES_TRIED, _MAX_UNEVEN, _EDGE = 20, 0.03, 0.05
+# keep from edges where they stand, and where they swing
+_PLACES_TRIED, _MAX_UNEVEN, _EDGE, _PASSING = 20, 0.03, 0.05, 0.01
 # places tried to each side, within a sole's width; cosine: uneven ground that is steeper is an edge, and has no slope
 _SIDE_PLACES_TRIED, _MIN_LEVEL_COSINE = 4, 0.7
 # [rad] turns of standing feet from the source's heading that are tried; their weight beside the angle of a leg to the
@@ -51,6 +51,10 @@ class RobotSole(NamedTuple):
     ball: float
     height: float
     half_width: float
+
+    def widen(self, width: float) -> RobotSole:
+        """Widen the sole to all sides."""
+        return RobotSole(self.heel - width, self.ball + width, self.height, self.half_width + width)
 
     def list_corners(self) -> Floats:
         """List its corners (4, 3), those of the heel first."""
@@ -276,7 +280,8 @@ def clear_swings(
     following  (F,) frames in whose stead others lift a foot
     metre      a metre of a figure of human size, in the lengths of the paths
     """
-    corners = np.stack([path.find_corners(sole) for path, sole in zip(paths, soles, strict=True)], axis=2) / metre
+    wide = [sole.widen(_PASSING * (sole.ball - sole.heel)) for sole in soles]
+    corners = np.stack([path.find_corners(sole) for path, sole in zip(paths, wide, strict=True)], axis=2) / metre
     ahead = np.stack([path.turns[:, :, 0] for path in paths], axis=1)
     swing = SwingingSoles(
         times, corners, np.zeros(corners.shape[:3]), normalise(project_horizontal(ahead)), on, following
@@ -290,9 +295,13 @@ def clear_swings(
 
 
 def measure_heights(path: FootPath, sole: RobotSole, sample: GroundSampler) -> Floats:
-    """Measure heights (F, 2) of heel and ball over the ground. The lower corner of each counts."""
-    heights = np.stack([corner[:, 2] - sample(corner[:, :2])[0] for corner in path.find_corners(sole)], axis=1)
-    return heights.reshape(-1, 2, 2).min(axis=2)
+    """Measure heights (F, 2) of heel and ball over the ground.
+
+    The lower corner of each counts, and the highest ground under the sole.
+    """
+    corners = path.find_corners(sole)
+    ground = np.max([sample(corner[:, :2])[0] for corner in corners], axis=0)
+    return (corners[..., 2] - ground).reshape(2, 2, -1).min(axis=1).T
 
 
 def shift_body(paths: list[FootPath], step_s: float, half_window_s: float) -> Floats:
