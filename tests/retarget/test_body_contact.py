@@ -49,6 +49,19 @@ def test_hands_stay_out_of_thighs_that_are_farther_apart(side):
     assert np.array_equal(free.poses.q[apart], done.poses.q[apart])
 
 
+def test_hands_that_dip_into_thighs_for_a_few_frames_stay_out():
+    """Pushes are averaged over time, which would leave half of a short one."""
+    source = build_character([1.0] * 12)
+    target = build_rig(build_character([*[1.0] * 7, 2.1, *[1.0] * 4]))  # wide hips
+    down = build_lowering(source, 0.0).poses.q
+    q = np.concatenate([down[:1]] * 20 + [down[0:60:15], down[59:], down[59::-15]] + [down[:1]] * 20)
+    clip = poise.Clip.at_rate(poise.Pose(source, q), 120.0, "dips")
+    free, done = (poise.retarget(clip, target, hands=hands, ground=False) for hands in ("directions", "touch"))
+    deepest = [measure_over(one, one.bodies[1], "Left", "LeftUpLeg", "LeftLeg", THIGH).min() for one in (free, done)]
+    assert deepest[0] < -0.14
+    assert deepest[1] > -0.04
+
+
 def test_the_report_says_how_deep_a_hand_is():
     source = build_character([1.0] * 12)
     target = build_rig(build_character([*[1.0] * 7, 2.1, *[1.0] * 4]))  # wide hips

@@ -173,7 +173,8 @@ def test_feet_that_are_not_held_follow_the_legs(walking_g1):
     free = poise.retarget(walk, robot, ground=False)
     assert free.report.feet is None
     errors = [sum(limb.p50 for limb in one.report.limbs if limb.role.endswith("Leg")) for one in (done, free)]
-    assert errors[1] < 0.6 * errors[0]
+    assert errors[1] < 5.0  # degrees, of four bones
+    assert errors[1] < errors[0]
 
 
 def test_feet_turn_to_legs_that_ankles_cannot_roll_under(data, walking_g1):

@@ -108,8 +108,10 @@ def compute_hand_moves(
         steps = (near * (measured.over - found.over))[..., None] * found.sides
         touch = steps.sum(axis=1) / np.maximum(total, 1.0)[:, None]
         touch *= np.minimum(1.0, _FARTHEST / np.maximum(np.linalg.norm(touch, axis=1, keepdims=True), 1e-12))
-        push = _push_out(target, target.wrist + touch, np.minimum(measured.over, _CLEAR)) * fade
-        push = average_hann(push, half_width)
+        push, least = np.zeros_like(touch), np.minimum(measured.over, _CLEAR)
+        for _ in range(_PUSHES):  # what the average of the pushes before has left
+            more = _push_out(target, target.wrist + touch + push, least) * fade
+            push += average_hann(more, half_width)
         moves[:, column], weights[:, column] = touch + push, np.where(push.any(axis=1), 1.0, np.minimum(total, 1.0))
     back = turn_back(bodies[1], moves.reshape(-1, 3) * bodies[1].arm_length)
     return back.reshape(moves.shape), weights
