@@ -23,12 +23,13 @@ from poise.kernels.layout import (
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.maths.smoothing import smoothstep
-from poise.maths.vectors import cross, dot, dot_rows, normalise
+from poise.maths.vectors import cross, dot_rows, normalise
 from poise.model.anatomy.rest_geometry import BodyFrame, find_confident_joints
 from poise.model.anatomy.standing_pose import (
     compute_standing_rotations,
     compute_standing_transforms,
     find_standing_frame,
+    find_standing_q,
 )
 from poise.model.joint_tree import find_rotation_starts
 from poise.model.kinematics import (
@@ -262,11 +263,23 @@ def _agrees_with_body(skeleton: Skeleton, limb: RoleLimb, points: Floats, bulge:
     return float(normalise(bulge) @ normalise(out[0] - maps[2, :, 3])) > _AGREES
 
 
-def _find_wrong_axis(skeleton: Skeleton, limb: RoleLimb) -> Floats | None:
-    """Find the axis (3,) of an unnatural built-in bend. None without one.
+class WrongBend(NamedTuple):
+    """A built-in bend to a side that people do not bend to.
 
-    It is in the limb's first joint.
+    All are in the frame in which the middle joint turns.
+
+    upper  (3,) unit vector along the upper bone
+    lower  (3,) the same of the lower bone, where the middle joint is at identity
+    axis   (3,) of the bend
     """
+
+    upper: Floats
+    lower: Floats
+    axis: Floats
+
+
+def _find_wrong_bend(skeleton: Skeleton, limb: RoleLimb) -> WrongBend | None:
+    """Find an unnatural built-in bend. None without one."""
     rows = [limb.first, limb.middle, limb.tip]
     points = compute_standing_transforms(skeleton)[rows, :3, 3]
     bulge, bend = _measure_bend(points)
@@ -274,8 +287,10 @@ def _find_wrong_axis(skeleton: Skeleton, limb: RoleLimb) -> Floats | None:
         return None
     if _agrees_with_body(skeleton, limb, points, bulge):
         return None
-    axis = np.cross(points[1] - points[0], points[2] - points[1])
-    return np.asarray(axis @ compute_standing_rotations(skeleton)[limb.first], dtype=np.float64)
+    own = find_standing_q(skeleton)[find_rotation_columns(skeleton, limb.middle)]
+    frame = compute_standing_rotations(skeleton)[limb.middle] @ rotations.as_matrix(own).T
+    upper, lower = (normalise(b - a) @ frame for a, b in pairwise(points))
+    return WrongBend(upper, rotations.rotate(rotations.inverse(own), lower), np.cross(upper, lower))
 
 
 class Bends(NamedTuple):
@@ -284,7 +299,7 @@ class Bends(NamedTuple):
     plan     of the limb, for the closed form; None where that cannot be had, as where scale is not uniform
     bounded  whether its joints have limits: the closed form is then where the engine begins
     collar   the collar bone that joins where an arm is too short; None where it keeps still
-    wrong    (3,) axis of a bend that it was built with, to a side that people do not bend to, in its first joint
+    wrong    a bend that it was built with, to a side that people do not bend to
     """
 
     limb: RoleLimb
@@ -294,7 +309,7 @@ class Bends(NamedTuple):
     plan: LimbPlan | None
     bounded: bool
     collar: Collar | None
-    wrong: Floats | None
+    wrong: WrongBend | None
 
     @property
     def closed(self) -> bool:
@@ -314,7 +329,7 @@ def build_bends(problem: Problem, limb: RoleLimb, whole: Problem, held: Collecti
     places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
     table = get_table(problem.skeleton, limb.tip, LocalOffsets(start.translations, start.scales))
     collar = limb.collar if may_turn(limb.collar, problem.skeleton, whole.joints, held) else None
-    plan, wrong = _build_plan(problem, limb, whole), _find_wrong_axis(problem.skeleton, limb)
+    plan, wrong = _build_plan(problem, limb, whole), _find_wrong_bend(problem.skeleton, limb)
     return Bends(limb, table, len(rows) - first, np.array(places), plan, bounded, collar, wrong)
 
 
@@ -451,27 +466,21 @@ def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -
     return PosedBends(bends, maps, limb, resting, around)
 
 
-def _straighten(limb: PosedLimb, bends: Bends, wrong: Floats, pose: Pose) -> PosedLimb:
+def _straighten(limb: PosedLimb, bends: Bends, wrong: WrongBend, pose: Pose) -> PosedLimb:
     """Straighten a posed limb bent a little to its wrong side.
-
-    wrong  (3,) axis of that bend, in the first joint
 
     It is the side that it was built bent to. A bent limb turns about its own line until its bend points where it is
     to: one with its knee bent backward by a degree would turn its foot round. A straight one bends to any side.
     """
-    world, rows = pose.world, (bends.limb.first, bends.limb.middle, bends.limb.tip)
-    points = world.positions.reshape(-1, len(pose.skeleton), 3)
-    upper, lower = (points[:, b] - points[:, a] for a, b in pairwise(rows))
-    sizes = np.linalg.norm(upper, axis=1) * np.linalg.norm(lower, axis=1)
-    turns = world.rotations.reshape(-1, len(pose.skeleton), 4)
-    first, own = turns[:, bends.limb.first], turns[:, bends.limb.middle]
-    is_small = (upper * lower).sum(axis=1) > np.cos(_BUILT_IN) * sizes
-    is_wrong = is_small & (dot(cross(upper, lower), rotations.rotate(first, wrong)) > 0.0)
+    columns = find_rotation_columns(pose.skeleton, bends.limb.middle)
+    own = pose.flat_q[:, columns]
+    lower = rotations.rotate(own, wrong.lower)
+    is_small = dot_rows(lower, wrong.upper) > np.cos(_BUILT_IN)
+    is_wrong = is_small & (dot_rows(cross(wrong.upper, lower), wrong.axis) > 0.0)
     if not is_wrong.any():
         return limb
-    turn = rotations.multiply(rotations.inverse(own), rotations.multiply(rotations.rotation_between(lower, upper), own))
-    q, columns = pose.flat_q.copy(), find_rotation_columns(pose.skeleton, bends.limb.middle)
-    q[:, columns] = rotations.multiply(q[:, columns], turn)
+    q = pose.flat_q.copy()
+    q[:, columns] = rotations.multiply(rotations.rotation_between(lower, wrong.upper), own)
     straight = pack_limb_poses(limb.plan, Pose(pose.skeleton, q, pose.translations, pose.scales)).limb_rows
     straight[:, _POSED_TIP], straight[:, _POSED_TIP_ROTATION] = (
         limb.limb_rows[:, _POSED_TIP], limb.limb_rows[:, _POSED_TIP_ROTATION],

@@ -207,8 +207,9 @@ def _list_rows(limb: RoleLimb) -> tuple[int, int, int]:
 
 def _shorten_sole(corners: Floats, sole: _Sole, body: BodyFrame, pose: Pose) -> Floats:
     """Move corners (k, 4, 2) to the ball as heels rise."""
-    turn = pose.world.rotations.reshape(-1, len(pose.skeleton), 4)[:, sole.row]
-    angle = np.arcsin(np.clip(-dot_rows(rotations.rotate(turn, sole.ahead), body.up), -1.0, 1.0))
+    maps = pose.world.affine.reshape(-1, len(pose.skeleton), 3, 4)[:, sole.row, :, :3]
+    ahead = maps[..., 0] * sole.ahead[0] + maps[..., 1] * sole.ahead[1] + maps[..., 2] * sole.ahead[2]
+    angle = np.arcsin(np.clip(-dot_rows(ahead, body.up) / np.sqrt(dot_rows(ahead, ahead)), -1.0, 1.0))
     share = smoothstep(angle / _ON_BALL_RAD)[:, None, None]
     ends = np.array([sole.ball - _HEEL, max(sole.ball + _TOES - _TIP, 0.0)]).repeat(2)[:, None] / (_TIP - _HEEL)
     return corners + share * ends * (corners[:, 2:] - corners[:, :2])[:, [0, 1, 0, 1]]
