@@ -110,6 +110,32 @@ class TestPlacedHips:
     def test_who_sits_stays_upright(self):
         assert abs(measure_lean(squat(HIPS - 0.35 * UP - 0.45 * FORWARD).pose)) < 3.0
 
+    def test_hands_with_goals_leave_the_trunk_upright(self):
+        turned = [poise.Orientation(f"{s}Hand", HANGING.world[f"{s}Hand"].rotations) for s in ("Left", "Right")]
+        goals = [poise.Pin("LeftFoot"), poise.Pin("RightFoot"), *turned]
+        goals += [poise.Position("Hips", HIPS - 0.35 * UP - 0.2 * FORWARD)]
+        assert abs(measure_lean(poise.solve(HANGING, goals, free_root=True).pose)) < 5.0
+
+    def test_a_weight_beside_the_feet_of_the_start_is_wanted(self):
+        """A frame of a clip whose hips go down by a millimetre, on both feet and on one."""
+        start = poise.solve(HANGING, [poise.Position("Hips", HIPS - 0.3 * UP - 0.3 * FORWARD)], free_root=True).pose
+        feet = [poise.Position(f"{s}Foot", start.world[f"{s}Foot"].positions + 0.1 * UP) for s in ("Left", "Right")]
+        leans = poise.solve(start, feet, free_root=True).pose
+        for pins in (("LeftFoot", "RightFoot"), ("LeftFoot",)):
+            lower = poise.Position("Hips", leans.world["Hips"].positions - 0.001 * UP)
+            pose = poise.solve(leans, [*map(poise.Pin, pins), lower], free_root=True).pose
+            moves = pose.world.positions - leans.world.positions
+            assert np.linalg.norm(moves[pose.skeleton.index("Head")]) < 0.005
+
+    def test_a_trunk_that_hangs_does_not_bow(self):
+        feet = [poise.Pin("LeftFoot"), poise.Pin("RightFoot")]
+        hands = [poise.Position(f"{s}Hand", f + 0.15 * FORWARD) for s, f in zip(("Left", "Right"), FEET, strict=True)]
+        bent = poise.solve(HANGING, [*feet, *hands], free_root=True).pose
+        assert measure_lean(bent) > 90.0
+        hips = bent.world["Hips"].positions - np.linspace(-0.12, 0.16, 141)[:, None] * FORWARD
+        dragged = poise.solve(bent, [*feet, poise.Position("Hips", hips)], free_root=True).pose
+        assert np.abs(np.diff(measure_lean(dragged))).max() < 1.0
+
     def test_it_is_continuous_and_the_same_in_batches(self):
         places = HIPS - 0.35 * UP - np.linspace(0.0, 0.5, 251)[:, None] * FORWARD
         for joint in ("Foot", "Toe"):
@@ -117,6 +143,17 @@ class TestPlacedHips:
             assert np.abs(np.diff(measure_lean(batch.pose))).max() < 3.0
             ones = [squat(place, joint).pose.q for place in places[::50]]
             np.testing.assert_array_equal(batch.pose.q[::50], ones)
+
+
+def test_heels_rise_by_the_least_that_will_do():
+    """A heel at its end is too far from the hip here: the angle between is found, not the end."""
+    rest = FIGURE.rest
+    hips = rest.world["Hips"].positions + np.linspace(0.9, 1.1, 101)[:, None] * np.array([0.1188, -0.0502, -0.2687])
+    goals = [poise.Pin("LeftToe"), poise.Pin("RightToe"), poise.Position("Hips", hips)]
+    goals += [poise.Orientation("Hips", rest.world["Hips"].rotations)]
+    result = poise.solve(rest, goals, free_root=True)
+    assert result.reached.all()
+    assert np.linalg.norm(np.diff(result.pose.world.positions, axis=0), axis=2).max() < 0.005
 
 
 def test_a_twisted_trunk_bows_to_where_its_chest_looks():

@@ -227,7 +227,8 @@ def retarget_clip(clip: Clip, t_pose: TPose) -> tuple[Clip, str]:
     names = [clip.skeleton.names[row] for row in t_pose.rows]
     skeleton = _build_skeleton(names, t_pose)
     points, world_rotations = _compute_world(clip.poses, t_pose.rows)
-    turn = find_standing_turn(clip.poses, t_pose.rows[0], t_pose.vrm_from_world[1])
+    is_turned = clip.skeleton.up is None  # where the file says what is up, a figure along another axis lies
+    turn = find_standing_turn(clip.poses, t_pose.rows[0], t_pose.vrm_from_world[1]) if is_turned else None
     if turn is not None:
         points, world_rotations = points @ turn.T, rotations.multiply(rotations.from_matrix(turn), world_rotations)
     points = points @ t_pose.vrm_from_world.T * t_pose.metres_per_unit

@@ -41,6 +41,8 @@ BODY_COLUMNS = {"trunk": [0, 1, 2], "leftUpperLeg": [3], "rightUpperLeg": [4]}
 _HEAD_COLUMN = 5  # after trunk, flanks and thighs
 # a push off two parts at once is shared out between them: so often it is measured again
 _PUSHES = 3
+# pushes are averaged over time, and what an average leaves is pushed again; a third one bends arms more than it clears
+_AVERAGED_PUSHES = 2
 # [arm lengths] radius of a head that a figure does not have: nothing is ever near it
 _ABSENT = -1000.0
 # [arm lengths] a wrist that is nearer to an axis has no side of it
@@ -109,7 +111,7 @@ def compute_hand_moves(
         touch = steps.sum(axis=1) / np.maximum(total, 1.0)[:, None]
         touch *= np.minimum(1.0, _FARTHEST / np.maximum(np.linalg.norm(touch, axis=1, keepdims=True), 1e-12))
         push, least = np.zeros_like(touch), np.minimum(measured.over, _CLEAR)
-        for _ in range(_PUSHES):  # what the average of the pushes before has left
+        for _ in range(_AVERAGED_PUSHES):
             more = _push_out(target, target.wrist + touch + push, least) * fade
             push += average_hann(more, half_width)
         moves[:, column], weights[:, column] = touch + push, np.where(push.any(axis=1), 1.0, np.minimum(total, 1.0))

@@ -88,7 +88,8 @@ _TOED_OUT, _ASTRAY = np.radians(10.0), np.radians(60.0)  # ... unless these are 
 _SPENT = {"leg": 0.9995, "arm": 0.95}
 _UNTWISTED = 0.9  # of its length: an arm reaches so far before the trunk twists for it
 _FOLDED = 0.45  # of its length: as near as hips come to the feet
-_HIGH_SHARE, _LOW_SHARE = 0.2, 0.7  # of the way from hips to feet: from the first on hands are low, at the second fully
+# Leg lengths of hands below the hips: from the first on a bow turns with a twisted chest, from the second on fully.
+_HIGH_SHARE, _LOW_SHARE = 0.2, 0.7
 
 _KEPT = 128  # rows of settings
 
@@ -264,7 +265,7 @@ def _agrees_with_body(skeleton: Skeleton, limb: RoleLimb, points: Floats, bulge:
 
 
 class WrongBend(NamedTuple):
-    """A built-in bend to a side that people do not bend to.
+    """An unnatural built-in bend.
 
     All are in the frame in which the middle joint turns.
 
@@ -665,11 +666,10 @@ def turn_bow(bends: Sequence[Bends], pose: Pose, targets: Floats, twists: Floats
 
     twists  (k,) of the spine [rad]
     """
-    up, is_leg = find_up(pose.skeleton), find_reaches(pose.skeleton, bends).is_leg
+    up, (lengths, is_leg, _, _) = find_up(pose.skeleton), find_reaches(pose.skeleton, bends)
     hips = average_points(find_first_joints([one for one in bends if one.limb.kind == "leg"], pose, len(targets)))
-    height = dot_rows(hips - average_points(targets[:, is_leg]), up)
     drop = dot_rows(hips, up) - dot_rows(targets[:, ~is_leg], up).min(axis=1)
-    share = smoothstep((drop / np.where(height > 0.0, height, np.inf) - _HIGH_SHARE) / (_LOW_SHARE - _HIGH_SHARE))
+    share = smoothstep((drop / lengths[is_leg].mean() - _HIGH_SHARE) / (_LOW_SHARE - _HIGH_SHARE))
     return rotations.rotate(rotations.about(up, share * twists), ahead)
 
 

@@ -76,7 +76,7 @@ from poise.solvers.natural.roll import PosedRoll, pose_rolls, share_rolls
 from poise.solvers.natural.stages import NaturalStage, find_stages, has_lone_limbs
 from poise.solvers.natural.surroundings import BODY_ALONE, NOTHING_AROUND, Obstacles, Surroundings
 from poise.solvers.natural.toes import raise_heels, stand_flat, turn_toes
-from poise.solvers.natural.weight import find_moved_share, find_support_ways
+from poise.solvers.natural.weight import find_moved_share, find_support_offsets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -690,10 +690,10 @@ def _carry_root(
     if not any(stage.pinned):
         return after, found.lean
     origin = problem.start if problem.origin is None else problem.origin
-    ways = find_support_ways([one.limb for one in limbs], stage.pinned, origin, after, tips)
-    if ways is None or not ways.any():
+    offsets = find_support_offsets([one.limb for one in limbs], stage.pinned, origin, after, tips)
+    if offsets is None or not offsets.any():
         return after, found.lean
-    shift = ways / find_moved_share(problem.skeleton, [one.limb for one in limbs])
+    shift = offsets / find_moved_share(problem.skeleton, [one.limb for one in limbs])
     place = reach_with_legs(limbs, after, root.joint, tips, shift)
     if all(one.limb.kind == "leg" for one in limbs):
         shifted, lean = found._replace(place=place, bend=np.zeros(len(place))), found.lean
@@ -702,7 +702,7 @@ def _carry_root(
         shifted = carry_root(limbs, start, root.joint, stage.spine, tips, ahead, turn, moved)
         lean = shifted.lean
     q = _place_root(problem, stage, start, shifted, sharp, request).flat_q
-    is_shifted = (ways != 0.0).any(axis=1)[:, None]
+    is_shifted = (offsets != 0.0).any(axis=1)[:, None]
     return problem.make_pose_unchecked(np.where(is_shifted, q, after.flat_q)), np.where(is_shifted, lean, found.lean)
 
 

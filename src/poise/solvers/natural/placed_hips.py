@@ -17,16 +17,16 @@ from poise.maths.arrays import Floats
 from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import cross, dot_rows
 from poise.model.pose import Pose
+from poise.runtime.result_cache import get_or_compute
 from poise.solvers.natural.limbs import (
     Bends,
     Carried,
-    RoleLimb,
     average_points,
     find_first_joints,
     find_reaches,
     find_up,
 )
-from poise.solvers.natural.weight import find_support_ways, find_upper_mass
+from poise.solvers.natural.weight import find_support_offsets, find_upper_mass
 
 # Bend of hips with bent knees ahead and back, and of a spine ahead [rad] (AAOS; Kapandji, volume 3).
 _HIPS_AHEAD_RAD, _HIPS_BACK_RAD, _SPINE_RAD = np.radians([120.0, 30.0, 105.0])
@@ -38,6 +38,7 @@ _BELOW_RAD = np.radians(30.0)
 # Largest bow for the weight [rad]. Ways to go, in parts of the farthest that a bow brings the weight: up to the first a
 # figure stands by it, from the second on it sits. Between both a bow ends within 10 cm of the hips' way.
 _MAX_WEIGHT_BOW_RAD, _STANDS_SHARE, _SITS_SHARE = np.radians(60.0), 1.0, 1.5
+_LYING_COS, _UPRIGHT_COS = np.cos(np.radians([85.0, 60.0]))  # tilt of a trunk that bows no more, and fully
 
 
 def bow_from_hips(
@@ -75,29 +76,39 @@ def bow_over_feet(
     pose   poses with legs that stand
     """
     limbs = [one.limb for one in bends]
-    ways = find_support_ways(limbs, pinned, start, pose, None)
-    if ways is None:
+    offsets = find_support_offsets(limbs, pinned, start, pose, None)
+    if offsets is None:
         return None
     feet = pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, [limb.tip for limb in limbs]]
-    bow = _find_weight_bow(pose, [limb for limb in limbs if limb.kind == "leg"], hips, dot_rows(ways, ahead), ahead)
+    at_start = get_or_compute(
+        start, "own offsets", (tuple(limb.tip for limb in limbs), tuple(pinned)),
+        lambda: find_support_offsets(limbs, pinned, start, start, None),
+    )  # fmt: skip
+    missing = dot_rows(offsets, ahead)
+    if at_start is not None:  # what the start has is wanted
+        own = dot_rows(at_start, ahead)
+        missing = np.maximum(missing - np.maximum(own, 0.0), 0.0) + np.minimum(missing - np.minimum(own, 0.0), 0.0)
+    bow = _find_weight_bow(pose, hips, missing, ahead)
     return _bow(bends, pose, root, hips, spine, feet, ahead, bow) if bow.any() else None
 
 
-def _find_weight_bow(pose: Pose, legs: Sequence[RoleLimb], hips: int, ways: Floats, ahead: Floats) -> Floats:
-    """Find bows (k,) to move mass centres ahead by ways (k,).
+def _find_weight_bow(pose: Pose, hips: int, missing: Floats, ahead: Floats) -> Floats:
+    """Find bows (k,) to move mass centres ahead by distances (k,).
 
     All above the legs has its mass centre h above the hips and e ahead of them. A bow by a moves it by
-    h sin a + e (cos a - 1), and the whole figure by its share of that.
+    h sin a + e (cos a - 1), and the whole figure by its share of that. A trunk that lies or hangs does not bow.
     """
-    centre, share = find_upper_mass(pose, legs)
+    centre, share = find_upper_mass(pose)
     offset = centre - pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, hips]
     above, along = dot_rows(offset, find_up(pose.skeleton)), dot_rows(offset, ahead)
-    radius = np.sqrt(above * above + along * along)
-    sine = (ways / share + along) / np.where(radius > 0.0, radius, 1.0)
+    radius = np.sqrt(dot_rows(offset, offset))
+    size = np.where(radius > 0.0, radius, 1.0)
+    sine = (missing / share + along) / np.where(radius > 0.0, np.sqrt(above * above + along * along), 1.0)
     bow = np.arcsin(np.clip(sine, -1.0, 1.0)) - np.arctan2(along, above)
     bow = np.clip(bow, -_HIPS_BACK_RAD, _MAX_WEIGHT_BOW_RAD)
     stands = smoothstep((_SITS_SHARE - np.abs(sine)) / (_SITS_SHARE - _STANDS_SHARE))
-    return np.where(ways != 0.0, bow * stands, 0.0)
+    upright = smoothstep((above / size - _LYING_COS) / (_UPRIGHT_COS - _LYING_COS))
+    return np.where(missing != 0.0, bow * stands * upright, 0.0)
 
 
 def _bow(

@@ -155,7 +155,8 @@ def _build_stages(problem: Problem) -> tuple[NaturalStage, ...]:
     first: list[NaturalStage] = []
     if root is not None and of_root:
         first.append(_build_shared_stage(of_root, free_root=True))
-        if not of_trunk and _has(found, "leg") and _are_placed(skeleton, of_root, root[-1]):
+        is_whole = _has(found, "arm") or len(of_root) + len(found) == sum(map(is_joint_goal, goals))
+        if not of_trunk and is_whole and _has(found, "leg") and _are_placed(skeleton, of_root, root[-1]):
             first.append(_build_root_stage(problem, root[0], tuple(found), held)._replace(hips=root[-1]))
     elif root is not None and _has(found, "leg"):
         first.append(_build_root_stage(problem, root[0], tuple(found), held))

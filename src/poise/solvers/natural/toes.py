@@ -23,7 +23,8 @@ from poise.solvers.natural.surroundings import Surroundings, express_in_frame
 
 MAX_SHIN_LEAN_RAD = np.radians(30.0)  # of a shin over its flat foot, weight on it; most people's ankles end there
 _MAX_HEEL_RAD = np.radians(75.0)  # the heel goes up by, on the tips of the toes
-_STEPS = 6  # of false position: to a thousandth of a degree
+# Steps of halving, to 2.3 degrees, and of false position after them: to a thousandth of a degree in 99 of 100 heels.
+_HALVINGS, _FALSE_POSITIONS = 5, 5
 
 
 class HeldToes(NamedTuple):
@@ -92,7 +93,7 @@ def raise_heels(
         return np.concatenate([targets[:, :3] - rotations.rotate(turned, held.joint), turned], axis=1)
 
     def measure_excess(angles: Floats) -> Floats:
-        """How far shins lean too much, or legs are too short."""
+        """Measure how far shins lean too much, or legs are too short."""
         feet = place_feet(angles)
         knees = find_middles(limb, hips, feet[:, :3], find_poles(bends, pose, feet, lean, around))
         shins = knees - feet[:, :3]
@@ -107,24 +108,26 @@ def raise_heels(
 def _find_heels(measure_excess: Callable[[Floats], Floats], count: int) -> Floats:
     """Find the least angles (count,) of heels without excess.
 
-    By false position, which halves the excess of an end that stays twice (Dowell and Jarratt, 1971).
+    Halving finds an interval that ends without excess: a high heel may be too far from the hip again. False position,
+    which halves the excess of an end that stays twice (Dowell and Jarratt, 1971), narrows it.
     """
     low, high = np.zeros(count), np.full(count, _MAX_HEEL_RAD)
-    low_excess, angles = measure_excess(low), np.zeros(count)
+    low_excess, high_excess = measure_excess(low), np.full(count, np.nan)
     is_raised = low_excess > 0.0
-    if not is_raised.any():
-        return angles
-    high_excess = measure_excess(high)
-    is_between, stays = is_raised & (high_excess < 0.0), np.zeros(count)
-    for _ in range(_STEPS if is_between.any() else 0):
-        size = np.where(is_between, high_excess - low_excess, 1.0)
-        angles = np.where(is_between, (low * high_excess - high * low_excess) / size, 0.0)
+    stays = np.zeros(count)
+    for step in range(_HALVINGS + _FALSE_POSITIONS if is_raised.any() else 0):
+        angles = 0.5 * (low + high)
+        if step >= _HALVINGS:
+            is_between = is_raised & (high_excess <= 0.0)  # false where no angle was without excess
+            size = np.where(is_between, high_excess - low_excess, 1.0)
+            angles = np.where(is_between, (low * high_excess - high * low_excess) / size, angles)
         excess = measure_excess(angles)
         is_low = excess > 0.0
         high_excess = np.where(is_low, high_excess * np.where(stays > 0.0, 0.5, 1.0), excess)
         low_excess = np.where(is_low, excess, low_excess * np.where(stays < 0.0, 0.5, 1.0))
-        low, high, stays = np.where(is_low, angles, low), np.where(is_low, high, angles), np.where(is_low, 1.0, -1.0)
-    return np.where(is_between, angles, np.where(is_raised, _MAX_HEEL_RAD, 0.0))
+        low, high = np.where(is_low, angles, low), np.where(is_low, high, angles)
+        stays = np.where(is_low, 1.0, -1.0) if step >= _HALVINGS else stays
+    return np.where(is_raised, high, 0.0)
 
 
 def turn_toes(held: HeldToes, pose: Pose, toe_turns: Floats) -> Floats:

@@ -1,8 +1,9 @@
-"""Weight: shifts of the root over pinned feet.
+"""Weight: where the centre of mass is beside pinned feet or toes.
 
-The root has no goals; limbs have taken it where they reach. The centre of mass is then known but for knees and elbows,
-whose limbs count as straight lines to their targets. Where it is beside the soles of the pinned feet, the root moves
-level until it is above them, as far as the legs reach. A start that is no standing pose, as a frame of a run, keeps its
+A root without goals moves level until it is above their soles, as far as the legs reach. Limbs have taken it where they
+reach; the centre of mass is then known but for knees and elbows, whose limbs count as straight lines to their targets.
+About a placed root the trunk bows instead (placed_hips.py), with legs that stand already, perhaps on their toes. A
+start that is no standing pose, as a frame of a run, keeps its
 own weight: the shift fades out where the start's centre of mass is beside its feet.
 """
 
@@ -56,10 +57,10 @@ class _Sole(NamedTuple):
     ball: float
 
 
-def find_support_ways(
+def find_support_offsets(
     limbs: Sequence[RoleLimb], pinned: Sequence[bool], start: Pose, after: Pose, tips: Floats | None
 ) -> Floats | None:
-    """Find level ways (k, 3) from mass centres to supports.
+    """Find level offsets (k, 3) from mass centres to supports.
 
     None where all are above pinned feet, and where masses are unknown.
 
@@ -107,21 +108,22 @@ def find_support_ways(
 def find_moved_share(skeleton: Skeleton, limbs: Sequence[RoleLimb]) -> np.float64:
     """Find the share of the mass moved along with a root."""
     masses = _find_masses(skeleton)
-    assert masses is not None  # a way to a support has been found
+    assert masses is not None  # an offset to a support has been found
     return _find_moved_share(masses, skeleton, limbs)
 
 
-def find_upper_mass(pose: Pose, legs: Sequence[RoleLimb]) -> tuple[Floats, float]:
+def find_upper_mass(pose: Pose) -> tuple[Floats, float]:
     """Find mass centres (k, 3) above legs, and their share."""
     skeleton, masses = pose.skeleton, _find_masses(pose.skeleton)
-    assert masses is not None  # a way to a support has been found
-    rows = get_or_compute(skeleton, "above legs", tuple(leg.first for leg in legs), lambda: _list_above(skeleton, legs))
+    assert masses is not None  # an offset to a support has been found
+    rows = get_or_compute(skeleton, "above legs", None, lambda: _list_above(skeleton))
     shares = masses.shares[rows]
     share = float(shares.sum())
     return np.add.accumulate(shares[:, None] * _compute_centres(masses, pose)[:, rows], axis=1)[:, -1] / share, share
 
 
-def _list_above(skeleton: Skeleton, legs: Sequence[RoleLimb]) -> Ints:
+def _list_above(skeleton: Skeleton) -> Ints:
+    legs = [limb for limb in find_limbs(skeleton) if limb.kind == "leg"]
     is_below = [any(leg.first in skeleton.list_path(row) for leg in legs) for row in range(len(skeleton))]
     return np.flatnonzero(np.logical_not(is_below))
 
