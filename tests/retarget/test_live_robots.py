@@ -103,6 +103,49 @@ def test_pauses_and_leaps_do_no_harm(walking_g1):
     assert np.linalg.norm(hips[3] - hips[2]) < 0.01 * np.linalg.norm(hips[2] - hips[1])
 
 
+@pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
+def test_in_no_time_nothing_moves(data, walking_g1):
+    """Joints of the H1 without a speed in its file became NaN for good, and endless times overflowed."""
+    walk, _, clip, _ = walking_g1
+    live = poise.Retargeter(walk, poise.load(data / "mjcf/h1.xml"), ground=True)
+    first, same = live(clip.poses[6]).q, live(clip.poses[7], 0.0).q
+    assert np.array_equal(first, same)
+    assert np.isfinite([live(clip.poses[8 + frame], dt).q for frame, dt in enumerate((1e-300, 1 / 60, 1e300))]).all()
+
+
+@pytest.mark.parametrize("ground", [None, True])
+@pytest.mark.parametrize("steps", [(0.0498, 0.0002), (0.044, 0.002, 0.002, 0.052)])
+def test_uneven_times_move_a_robot_as_even_ones(walking_g1, ground, steps):
+    """The base of a robot has no largest speed: a step in a short time threw it kilometres away."""
+    walk, robot, clip, _ = walking_g1
+    even, uneven = (poise.Retargeter(walk, robot, ground=ground) for _ in range(2))
+    poses = clip.poses[::3]
+    off = []
+    for frame in range(len(poses)):
+        shown = [live(poses[frame], dt) for live, dt in ((even, 1 / 40), (uneven, steps[frame % len(steps)]))]
+        off.append(np.linalg.norm(np.subtract(*(pose.world.positions for pose in shown)), axis=-1).max())
+    assert max(off) < 0.15
+    assert np.median(off) < 0.04
+
+
+@pytest.mark.parametrize(("speed", "turning"), [(0.3, 0.0), (0.0, 1.0)])
+def test_feet_that_slide_do_not_leave_a_robot_behind(walking_g1, speed, turning):
+    """Feet of the source slide [m/s], or turn [rad/s], and never lift."""
+    walk, robot, clip, _ = walking_g1
+    standing, free = poise.Retargeter(walk, robot, ground=True), poise.Retargeter(walk, robot)
+    pose, metre = clip.poses[98], np.ptp(clip.poses[98].world.positions[:, 1]) / 1.6
+    off, steps = [], []
+    for frame in range(240):
+        q, seconds = np.array(pose.q), frame / 60.0
+        q[2] += speed * metre * seconds
+        q[3:7] = rotations.multiply(rotations.about(np.array([0.0, 1.0, 0.0]), turning * seconds), q[3:7])
+        shown = [live(poise.Pose(pose.skeleton, q), 1 / 60).world for live in (standing, free)]
+        off.append(np.linalg.norm(shown[0].positions - shown[1].positions, axis=-1).max())
+        steps.append(shown[0].positions)
+    assert max(off) < 0.2
+    assert np.linalg.norm(np.diff(steps, 2, axis=0), axis=-1).max() < 0.02
+
+
 @pytest.mark.parametrize("ground", [None, True])
 def test_live_robots_have_the_same_bits_and_begin_anew(walking_g1, ground):
     walk, robot, clip, _ = walking_g1

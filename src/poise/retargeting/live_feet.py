@@ -11,16 +11,21 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.ground.robot.foot_path import MAX_PITCH_RAD, RobotSole
+from poise.ground.robot.mean_speed import MeanSpeed
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 
-# [s] in which half of a change is over (a foot is let go or comes to stand), and how long a foot takes to stand firmly
+# [s] in which half of a change is over (a foot comes to stand or leaves the ground), and how long until it is firm
 _HALF_LIFE_S, _FIRM_S = 0.05, 0.05
 # of the weights of standing feet over a whole clip: what live feet have at most. Bodies of slow joints would jump
 _MOST_FIRM = 0.2
 # of a critically damped spring: its rate times its half-life
 _SPRING_RATE = 1.678
 _LEVEL = np.array([1.0, 1.0, 0.0])
+# [leg lengths] and [rad] by which a standing foot is at most beside where the leg leads, and how near it has come when
+# it stands again
+_FARTHEST_LEGS, _MAX_TURN_RAD, _NEAR_SHARE = 0.17, math.radians(45.0), 0.3
+_MIN_LEVEL_LENGTH = 0.5  # of a heading: steeper feet have none
 
 
 class Offset:
@@ -70,7 +75,7 @@ class _Shown(NamedTuple):
 
     heel, ball  whether they stood
     free        (3,) where the leg led it
-    place       (3,) of its ankle, with its speed and turn (3, 3)
+    place       (3,) of its ankle, and turn (3, 3)
     """
 
     heel: bool
@@ -78,7 +83,6 @@ class _Shown(NamedTuple):
     free: Floats
     place: Floats
     turn: Floats
-    speed: Floats
 
 
 class LiveFoot:
@@ -88,16 +92,20 @@ class LiveFoot:
     ----------
     sole, ground
         Its sole, and what it stands on.
+    leg_length
+        Of the robot.
     """
 
-    def __init__(self, sole: RobotSole, ground: GroundPlane) -> None:
+    def __init__(self, sole: RobotSole, ground: GroundPlane, leg_length: float) -> None:
         self._sole, self._ground, self._corners = sole, ground, sole.list_corners()
+        self._farthest = _FARTHEST_LEGS * leg_length
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew with the next frame."""
+        """Forget the last frame. The next one is a first one."""
         self.firmness = 0.0
         self._shown: _Shown | None = None
+        self._speed, self._free_speed, self._is_left_behind = MeanSpeed(), MeanSpeed(), False
         self._stance: _Stance | None = None
         self._place, self._turn, self._pitch = Offset(3), Offset(3), Offset(1)
 
@@ -112,15 +120,33 @@ class LiveFoot:
         last = self._shown
         for offset in (self._place, self._turn, self._pitch):
             offset.decay(dt)
+        self._is_left_behind = any(stands) and self._is_far(free, turn, stands)
+        stands = (False, False) if self._is_left_behind else stands
         if any(stands):
             place, axes = self._stand(free, turn, stands, last, dt)
         else:
             place, axes = self._swing(free, turn, last, dt)
         change = _MOST_FIRM * (1.0 if last is None else dt / _FIRM_S)
         self.firmness = min(max(self.firmness + (change if any(stands) else -change), 0.0), _MOST_FIRM)
-        speed = np.zeros(3) if last is None or dt <= 0.0 else (place - last.place) / dt
-        self._shown = _Shown(*stands, free, place, axes, speed)
+        if last is not None and dt > 0.0:
+            self._speed = self._speed.add(place - last.place, dt)
+            self._free_speed = self._free_speed.add(free - last.free, dt)
+        self._shown = _Shown(*stands, free, place, axes)
         return place, axes
+
+    def _is_far(self, free: Floats, turn: Floats, stands: tuple[bool, bool]) -> bool:
+        """Tell whether a foot is too far away to stand.
+
+        One that was is so until it has come near.
+        """
+        if self._is_left_behind:
+            off, turned, share = self._place.value, float(np.linalg.norm(self._turn.value)), _NEAR_SHARE
+        elif self._stance is None:
+            return False
+        else:
+            place, axes = self._roll(self._stance, self._limit_pitch(float(turn[:, 0] @ self._stance.up), stands))
+            off, turned, share = place - free, _measure_level_turn(turn[:, 0], axes[:, 0]), 1.0
+        return float(np.linalg.norm(off * _LEVEL)) > share * self._farthest or turned > share * _MAX_TURN_RAD
 
     def _lift(self, ankle: Floats, turn: Floats) -> Floats:
         """Lift a free foot over the ground, with its whole sole."""
@@ -146,7 +172,8 @@ class LiveFoot:
             self._pitch.begin(np.array([shown_pitch - wanted]), np.zeros(1))
         place, axes = self._roll(stance, wanted + float(self._pitch.value[0]))
         if is_new and last is not None:
-            self._place.begin(last.place + dt * last.speed - place, last.speed)
+            self._place.begin(last.place - place, _get_speed(self._speed))
+            self._place.decay(dt)
             self._turn.begin(_find_turn(axes, last.turn), np.zeros(3))
         depth = min(float(self._place.value @ stance.up), 0.0)  # a foot that lands does not go on into the ground
         return place + self._place.value - depth * stance.up, self._ease_turn(axes)
@@ -154,7 +181,9 @@ class LiveFoot:
     def _swing(self, free: Floats, turn: Floats, last: _Shown | None, dt: float) -> tuple[Floats, Floats]:
         """Place a foot in the air."""
         if self._stance is not None and last is not None:
-            self._place.begin(last.place + dt * last.speed - free, last.speed - (free - last.free) / max(dt, 1e-9))
+            free_speed = self._free_speed.add(free - last.free, dt) if dt > 0.0 else self._free_speed
+            self._place.begin(last.place - last.free, _get_speed(self._speed) - _get_speed(free_speed))
+            self._place.decay(dt)
             self._turn.begin(_find_turn(turn, last.turn), np.zeros(3))
         self._stance = None
         return free + self._place.value, self._ease_turn(turn)
@@ -188,6 +217,19 @@ class LiveFoot:
         axes = np.array([cosine * stance.ahead + sine * stance.up, cosine * stance.up - sine * stance.ahead, right]).T
         pivot = self._sole.heel if pitch > 0.0 else self._sole.ball if pitch < 0.0 else 0.0
         return stance.ground + pivot * stance.ahead - axes @ [pivot, -self._sole.height, 0.0], axes
+
+
+def _get_speed(mean: MeanSpeed) -> Floats:
+    """Return a speed (3,). Unknown ones are 0."""
+    return np.zeros(3) if mean.value is None else mean.value
+
+
+def _measure_level_turn(heading: Floats, other: Floats) -> float:
+    """Measure the level angle between two headings. Steep ones have none."""
+    (ahead, left), (other_ahead, other_left) = heading[:2].tolist(), other[:2].tolist()
+    if min(math.hypot(ahead, left), math.hypot(other_ahead, other_left)) < _MIN_LEVEL_LENGTH:
+        return 0.0
+    return abs(math.atan2(ahead * other_left - left * other_ahead, ahead * other_ahead + left * other_left))
 
 
 def _find_turn(start: Floats, end: Floats) -> Floats:

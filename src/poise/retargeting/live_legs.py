@@ -26,7 +26,9 @@ from poise.retargeting.robot import LEG_PARTS, Robot, RobotJob, choose_terrain, 
 from poise.retargeting.robot_tasks import TaskBuilder, measure_nearness
 from poise.retargeting.source_reader import SourceReader
 
-_BODY_HALF_LIFE_S = 0.08  # in which half of the way is over by which the body goes along with its feet
+_BODY_HALF_LIFE_S = 0.08  # in which half of the shift is over by which the body goes along with its feet
+# [s] frames of the source are watched when this much time has passed: speeds of shorter ones show no contacts
+_LEAST_WATCHED_S = 1.0 / 125.0
 _FOOT_TASKS = 3  # rotation, heel, ball
 
 
@@ -53,11 +55,12 @@ class LiveLegs:
         self._lengths = np.array([builder.measure_leg(side) for side in self._sides])
         middle = builder.find_hip_middle()
         self._hips = np.array([builder.find_rest(f"{side}UpperLeg") - middle for side in self._sides])
-        self._feet = [LiveFoot(robot.soles[side], self._ground) for side in self._sides]
+        self._feet = [LiveFoot(robot.soles[side], self._ground, robot.body.leg_length) for side in self._sides]
         self._leg_length = robot.body.leg_length
         self._first_task = len(builder.sources)
         self._add_tasks(builder, robot)
         self._shift: Floats | None = None
+        self._unwatched_s: float | None = None
 
     def _add_tasks(self, builder: TaskBuilder, robot: Robot) -> None:
         """Add the tasks of the feet. Their targets come with each frame."""
@@ -86,16 +89,16 @@ class LiveLegs:
     def reset(self) -> None:
         """Forget where feet stand."""
         self._contacts.reset()
-        self._shift = None
+        self._shift, self._unwatched_s = None, None
         for foot in self._feet:
             foot.reset()
 
     def move(self, pose: Pose, path: Floats, dt: float, targets: Floats, weights: Floats) -> Floats:
-        """Move the feet by a frame, and write their tasks. Return the way (3,) of the body with them.
+        """Move the feet by a frame, and write their tasks. Return the shift (3,) of the body with them.
 
         path  (3,) of the hips
         """
-        self._contacts(pose, dt)
+        self._watch(pose, dt)
         contacts = self._contacts.contacts
         turns, directions = self._reader.read(pose)
         hips = path + self._hips @ turns[0].reshape(3, 3).T
@@ -117,6 +120,14 @@ class LiveLegs:
         shift = shifts if self._shift is None else shifts + left * (self._shift - shifts)
         self._shift = shift
         return shift
+
+    def _watch(self, pose: Pose, dt: float) -> None:
+        """Watch the feet of the source."""
+        seconds = dt if self._unwatched_s is None else self._unwatched_s + dt
+        is_watched = self._unwatched_s is None or seconds >= _LEAST_WATCHED_S
+        if is_watched:
+            self._contacts(pose, seconds)
+        self._unwatched_s = 0.0 if is_watched else seconds
 
 
 def _find_plane(job: RobotJob, body: Body) -> GroundPlane:

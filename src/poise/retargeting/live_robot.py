@@ -22,8 +22,10 @@ from poise.retargeting.robot_tasks import SourceDirection, SourceTurn, TaskBuild
 from poise.retargeting.root_path import Standing, compute_hip_path
 from poise.retargeting.source_reader import SourceReader
 
-# [s] a longer pause, and [leg lengths/s] a faster way of the hips, is no motion: the robot has no speed after it
-_PAUSE_S, _MAX_HIP_SPEED = 0.25, 30.0
+# [s] a longer pause, and [leg lengths/s] faster hips, are no motion: the robot has no speed after them. Frames that
+# come late come in bursts, so that the hips may move in a short frame [s] as far as in a usual one
+_PAUSE_S, _MAX_HIP_SPEED_LEGS_PER_S, _USUAL_FRAME_S = 0.25, 30.0, 1.0 / 60.0
+_LONGEST_FRAME_S = 1.0  # in which joints of any speed come to where they are to be
 # frames of this length [s] in which the robot settles at first: feet come to stand on the ground
 _FIRST_FRAMES, _FIRST_FRAME_S = 4, 1.0
 
@@ -68,6 +70,7 @@ class LiveRobot:
         )
         self._writer = ConfigurationWriter(tree, rotations.inverse(self.robot.body.world_turn))
         self._hips: Floats | None = None
+        self._q: Floats | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy the robot's state for copies. They go on by themselves."""
@@ -79,23 +82,31 @@ class LiveRobot:
         return self._legs is not None
 
     def reset(self) -> None:
-        """Begin anew with the next frame."""
+        """Forget the last frame. The next one is a first one."""
         self._hips = None
 
     def __call__(self, pose: Pose, dt: float) -> Pose:
-        """Return the robot's pose, `dt` seconds after the last one."""
-        path = self._find_path(pose.world.positions[None])[0]
-        last, self._hips = self._hips, path
-        if last is None:
-            return self._begin(pose, path)
-        way = path - last
-        if dt > _PAUSE_S or float(np.linalg.norm(way)) > _MAX_HIP_SPEED * self.robot.body.leg_length * dt:
-            self._solver.put(way)
+        """Return the robot's pose, `dt` seconds after the last one. In no time nothing moves."""
+        if self._hips is None or self._q is None:
+            self._hips = path = self._find_path(pose.world.positions[None])[0]
+            self._q = self._begin(pose, path)
+        elif dt > 0.0:
+            self._q = self._go_on(pose, self._hips, min(dt, _LONGEST_FRAME_S))
+        return Pose.make_unchecked(self.robot.tree.skeleton, np.array(self._q), None, None)
+
+    def _go_on(self, pose: Pose, last: Floats, dt: float) -> Floats:
+        """Solve the next frame.
+
+        last  (3,) the hips in the last frame
+        """
+        self._hips = path = self._find_path(pose.world.positions[None])[0]
+        farthest = _MAX_HIP_SPEED_LEGS_PER_S * self.robot.body.leg_length * max(dt, _USUAL_FRAME_S)
+        if dt > _PAUSE_S or float(np.linalg.norm(path - last)) > farthest:
+            self._solver.put(path - last)
             if self._legs is not None:
                 self._legs.reset()
         targets, weights = self._aim(pose, path, dt)
-        q = self._writer.write(*self._solver.solve(targets, weights, dt))
-        return Pose.make_unchecked(self.robot.tree.skeleton, q, None, None)
+        return self._writer.write(*self._solver.solve(targets, weights, dt))
 
     def _aim(self, pose: Pose, path: Floats, dt: float) -> tuple[Floats, Floats]:
         """Find the targets (m, 9) and weights (m,) of a frame."""
@@ -114,7 +125,7 @@ class LiveRobot:
         job = self._job
         return compute_hip_path(positions, self._bodies, job.standing, self._floor, job.root)
 
-    def _begin(self, pose: Pose, path: Floats) -> Pose:
+    def _begin(self, pose: Pose, path: Floats) -> Floats:
         """Solve the first frame as a clip."""
         beside = [None if values is None else values[None] for values in (pose.translations, pose.scales)]
         job, clip = self._job, Clip(np.zeros(1), Pose(pose.skeleton, pose.q[None], *beside))
@@ -132,4 +143,4 @@ class LiveRobot:
         self._solver.put(np.zeros(3))
         q = self._writer.write(*self._solver.solve(targets, weights, _FIRST_FRAME_S))
         self._solver.put(np.zeros(3))
-        return Pose.make_unchecked(tree.skeleton, q, None, None)
+        return q

@@ -62,9 +62,10 @@ class Retargeter:
     A robot's poses are those of its skeleton with a free root. Each frame is the least-squares problem of `retarget`,
     begun at the last frame: limits and the speeds of the file hold, and parts are kept apart. Joints go on as they
     went, so that changes of step are small. In the first frame, and after `reset`, nothing limits speeds. After a pause
-    of more than 0.25 s, and where the source is put elsewhere, the robot is put there, and its joints follow. Its feet
-    stand when a `Grounder` finds that those of the source do. They keep their place and heading and roll over heel or
-    ball; changes are eased by springs with a half-life of 0.05 s.
+    of more than 0.25 s, and where the source is put elsewhere, the robot is put there, and its joints follow. In no
+    time it stays as it is. Its feet stand when a `Grounder` finds that those of the source do. They keep their place
+    and heading and roll over heel or ball, unless the source's slide by 0.17 leg lengths or turn by 45 degrees: they
+    are then taken up and stand again there. Changes are eased by springs with a half-life of 0.05 s.
 
     Examples
     --------

@@ -28,9 +28,9 @@ class SourceReader:
         world = pose.world
         q = world.rotations[self._rows]
         products = (q[:, :, None] * q[:, None]).reshape(-1, 16, 1)
-        ways = (world.positions[self._ends] - world.positions[self._starts]) @ self._axes.T
-        lengths = np.sqrt((ways * ways).sum(axis=1, keepdims=True))
-        return (self._maps @ products)[:, :, 0], ways / np.maximum(lengths, 1e-300)
+        steps = (world.positions[self._ends] - world.positions[self._starts]) @ self._axes.T
+        lengths = np.sqrt((steps * steps).sum(axis=1, keepdims=True))
+        return (self._maps @ products)[:, :, 0], steps / np.maximum(lengths, 1e-300)
 
 
 def _build_map(left: Floats, turn: SourceTurn) -> Floats:

@@ -22,6 +22,7 @@ from poise.ground.robot.clip_solve import (
     JointMotion,
     scale_tasks,
 )
+from poise.ground.robot.mean_speed import MeanSpeed
 from poise.ground.robot.tree import RobotTree, compute_root_mount
 from poise.kernels.clip_least_squares import (
     BASE_COLUMNS,
@@ -70,7 +71,7 @@ class FramePose(NamedTuple):
 class _Aim(NamedTuple):
     """What steps of a frame are measured by.
 
-    kept       (1, K) way from the last frame, by its speed
+    kept       (1, K) step from the last frame, by its speed
     smoothing  (K,) weights of squared distances from it
     low, high  (1, K - 6) limits of the values, by range and speed
     """
@@ -119,7 +120,7 @@ class FrameSolver:
         self._smoothing = smooth * np.concatenate([np.full(3, _PLACE_WEIGHT), np.full(3, _TURN_WEIGHT), joints])
         self._pull_to_rest = np.append(np.zeros(BASE_COLUMNS), np.full(len(self._rest), REST_WEIGHT))
         self._is_free = self._low != self._high
-        self._speed: Floats | None = None
+        self._speed = MeanSpeed()
         self._pose: FramePose | None = None
         self._scratch = _Scratch(len(tree.arrays.parents), tree.unknown_count)
 
@@ -135,13 +136,13 @@ class FrameSolver:
         """Begin with the robot as it is. Its speed is unknown."""
         w, x, y, z = rotations.from_matrix(motion.turns[0]).tolist()
         places, values = self._factor * motion.places[:1], self._scales * motion.values[:1]
-        self._pose, self._speed = FramePose(places, (w, x, y, z), motion.turns[:1], values), None
+        self._pose, self._speed = FramePose(places, (w, x, y, z), motion.turns[:1], values), MeanSpeed()
 
-    def put(self, way: Floats) -> None:
-        """Put the robot elsewhere, by a way (3,). Its speed is unknown."""
+    def put(self, shift: Floats) -> None:
+        """Put the robot elsewhere, by a shift (3,). Its speed is unknown."""
         assert self._pose is not None
-        self._pose = self._pose._replace(places=self._pose.places + self._factor * way)
-        self._speed = None
+        self._pose = self._pose._replace(places=self._pose.places + self._factor * shift)
+        self._speed = MeanSpeed()
 
     def solve(self, targets: Floats, weights: Floats, dt: float) -> tuple[Floats, Quaternion, Floats]:
         """Solve the next frame, `dt` seconds later.
@@ -155,21 +156,21 @@ class FrameSolver:
         self._tasks = self._tasks._replace(targets=(self._task_scales * targets)[None], weights=weights[None])
         last, aim = self._pose, self._find_aim(self._pose, dt)
         self._pose = here = self._descend(last, aim)
-        if dt > 0.0:
-            turned = _find_turn(last.turn, here.turn)
-            ways = [here.places[0] - last.places[0], turned, here.values[0] - last.values[0]]
-            self._speed = np.concatenate(ways) / dt
+        turned = _find_turn(last.turn, here.turn)
+        moved = np.concatenate([here.places[0] - last.places[0], turned, here.values[0] - last.values[0]])
+        self._speed = self._speed.add(moved, dt)
         low, high = self._ranges
         return here.places[0] / self._factor, here.turn, np.clip(here.values[0] / self._scales, low, high)
 
     def _find_aim(self, last: FramePose, dt: float) -> _Aim:
-        """Find the way of the robot by its speed, and its limits."""
+        """Find where the speed of the robot leads, and its limits."""
         most, frames = self._speeds * dt, dt * REFERENCE_FPS
         low, high = np.maximum(self._low, last.values - most), np.minimum(self._high, last.values + most)
         smoothing = self._smoothing / max(frames, _LEAST_FRAMES) ** 2
-        if self._speed is None:
+        speed = self._speed.value
+        if speed is None:
             return _Aim(np.zeros((1, len(smoothing))), _UNKNOWN_SPEED_SHARE * smoothing, low, high)
-        return _Aim((dt * _KEPT_SPEED**frames * self._speed)[None], smoothing, low, high)
+        return _Aim((dt * _KEPT_SPEED**frames * speed)[None], smoothing, low, high)
 
     def _descend(self, last: FramePose, aim: _Aim) -> FramePose:
         """Take steps from where the speed leads, until one is short."""
@@ -189,16 +190,16 @@ class FrameSolver:
         return here
 
     def _search(
-        self, here: FramePose, ways: tuple[Floats, Floats], cost: float, aim: _Aim, used: int
+        self, here: FramePose, steps: tuple[Floats, Floats], cost: float, aim: _Aim, used: int
     ) -> tuple[FramePose, Floats, float]:
         """Go along a step, less far where it raises the cost.
 
         Parts that come into reach raise it, for which the step was not computed.
         Return the pose there, the step that was taken and its cost. The other matrix is that of the pose.
 
-        ways  (1, K) to `here` from the last frame, and the step
+        steps  (1, K) to `here` from the last frame, and the next one
         """
-        moved, step = ways
+        moved, step = steps
         slope = float(self._scratch.matrices[used][1][0] @ step[0])
         for _ in range(_MAX_SHORTENED):
             there = _move(here, step, aim)
@@ -232,13 +233,13 @@ class FrameSolver:
         return float(scratch.costs[0] + 0.5 * (pull @ off) + 0.5 * REST_WEIGHT * (from_rest @ from_rest))
 
     def _compute_step(self, here: FramePose, aim: _Aim, used: int) -> Floats:
-        """Compute a step (1, K). Unknowns that it takes over a limit go to it, and the others are solved anew."""
+        """Compute a step (1, K). Unknowns that it takes over a limit go to it, and the others are solved again."""
         scratch = self._scratch
         hessians, gradients = scratch.matrices[used]
         free, given, to_low, to_high = scratch.free, scratch.given, aim.low - here.values, aim.high - here.values
         free[...], given[...] = True, 0.0
-        ways = gradients[:, BASE_COLUMNS:]
-        stays = ((to_low >= -AT_LIMIT) & (ways < 0.0)) | ((to_high <= AT_LIMIT) & (ways > 0.0))
+        slopes = gradients[:, BASE_COLUMNS:]
+        stays = ((to_low >= -AT_LIMIT) & (slopes < 0.0)) | ((to_high <= AT_LIMIT) & (slopes > 0.0))
         free[:, BASE_COLUMNS:] = self._is_free & ~stays
         for _ in range(MAX_LIMIT_ROUNDS):
             compute_step(
