@@ -244,3 +244,35 @@ def test_only_planes_are_ground_of_live_robots(walking_g1):
         poise.Retargeter(walk, robot, ground=Terrain.stairs(0.1, 0.3))
     with pytest.raises(InputError, match="one pose at a time"):
         poise.Retargeter(walk, robot)(clip.poses)
+
+
+def test_feet_that_cannot_be_held_are_noted(walking_g1):
+    walk, robot, clip, done = walking_g1
+    match = poise.match(walk, robot).with_joint("leftFoot", skip=True).with_joint("rightLowerArm", turn=20.0)
+    live = poise.Retargeter(walk, robot, match, ground=True)
+    assert "the left foot is not held on the ground: the match skips a row of its leg" in live.notes
+    assert "the match turns rightLowerArm: of a robot they have no effect" in live.notes
+    skipped = match.with_joint("rightFoot", skip=True)
+    live = poise.Retargeter(walk, robot, skipped, ground=True)
+    assert any("the match skips rows of the legs" in note for note in live.notes)
+    assert "no ground" in repr(live)
+    assert np.isfinite(live(clip.poses[0]).q).all()
+    with pytest.raises(UnsupportedError, match="no feet can be put on this ground: the match skips"):
+        poise.Retargeter(walk, robot, skipped, ground=Terrain.flat(up="z"))
+    moved = poise.Rig(done.skeleton, done.poses[0], clips=(done.clip,))
+    with pytest.raises(UnsupportedError, match="the source is a robot"):
+        poise.Retargeter(moved, robot, ground=True)
+
+
+def test_a_robot_that_lies_in_its_file_has_no_ground():
+    source = build_rig(build_character([1.0] * 12), clips=(build_clip(build_character([1.0] * 12), 3),))
+    skeleton = source.skeleton
+    kinds = [poise.Kind.HINGE if name == "LeftLeg" else poise.Kind(int(kind))
+             for name, kind in zip(skeleton.names, skeleton.kinds, strict=True)]  # fmt: skip
+    offsets = skeleton.A[:, [1, 2, 0]]  # x is up
+    axes = np.tile([0.0, 0.0, 1.0], (len(kinds), 1))
+    hinged = poise.Skeleton.build(skeleton.names, skeleton.parents, kinds, offsets=offsets, axes=axes)
+    rig = poise.Rig(hinged, poise.Pose(hinged, hinged.rest_q))
+    live = poise.Retargeter(source, rig, poise.match(source, source), ground=True)
+    assert "no feet were held on the ground: neither y nor z is up in the target's file" in live.notes
+    assert np.isfinite(live(source.clips[0].poses[0], 1 / 30).q).all()

@@ -144,4 +144,10 @@ def _find_plane(job: RobotJob, body: Body) -> GroundPlane:
 def _watch_source(job: RobotJob, rig: Rig) -> Grounder:
     """Return what finds when feet of the source stand. Where it would put them does not matter."""
     reference = Clip(job.clip.times, job.clip.poses, job.clip.name) if rig.clips else rig.rest
-    return Grounder(reference, Terrain.flat(up=figure_of(reference, rig=rig).up, unit=1.0), rig=rig)
+    figure = figure_of(reference, rig=rig)
+    if figure.is_robot:
+        raise UnsupportedError(
+            "the source is a robot, whose feet are not found standing live: leave out the ground, "
+            "or retarget a whole clip by retarget()"
+        )
+    return Grounder(reference, Terrain.flat(up=figure.up, unit=1.0), rig=rig)

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from poise.errors import UnsupportedError
 from poise.ground.robot.clip_solve import JointMotion
 from poise.ground.robot.frame_solve import ConfigurationWriter, FrameSolver
 from poise.ground.robot.tree import read_configurations
+from poise.ground.terrain.terrain import Terrain
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
@@ -17,9 +19,19 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.live_legs import LiveLegs
-from poise.retargeting.robot import RobotJob, measure_robot, solve_robot
+from poise.retargeting.match import list_skipped_sides
+from poise.retargeting.robot import (
+    LEG_PARTS,
+    NO_UP_REASON,
+    SKIPPED_REASON,
+    RobotJob,
+    describe_skipped_feet,
+    describe_turns,
+    measure_robot,
+    solve_robot,
+)
 from poise.retargeting.robot_tasks import SourceDirection, SourceTurn, TaskBuilder
-from poise.retargeting.root_path import Standing, compute_hip_path
+from poise.retargeting.root_path import Standing, compute_hip_path, find_up_axis
 from poise.retargeting.source_reader import SourceReader
 
 # [s] a longer pause, and [leg lengths/s] faster hips, are no motion: the robot has no speed after them. Frames that
@@ -44,12 +56,15 @@ class LiveRobot:
     def __init__(self, job: RobotJob, rig: Rig) -> None:
         source, body = job.bodies
         self._job, self.robot = job, measure_robot(job.target, body, job.speed, clear=job.clear)
-        self.notes: tuple[str, ...] = self.robot.notes
+        has_ground = job.ground not in (None, False)
+        no_feet = _check_ground(job) if has_ground else ""
+        held = [no_feet] if no_feet else describe_skipped_feet(job) if has_ground else []
+        self.notes: tuple[str, ...] = (*self.robot.notes, *held, *describe_turns(job))
         self._bodies, self._floor = (source, self.robot.body), Standing(0.0, self.robot.ankle)
         first = Clip(np.zeros(1), job.clip.poses[:1])
         builder = TaskBuilder(first, self._bodies, self.robot.tree, job.match, job.weights)
         builder.add_segments()
-        self._legs = None if job.ground in (None, False) else LiveLegs(job, rig, self.robot, builder)
+        self._legs = LiveLegs(job, rig, self.robot, builder) if has_ground and not no_feet else None
         for side in SIDES if self._legs is None else self._legs.skipped:
             builder.add_foot_turn(side)
         builder.add_hips(self._find_path(first.poses.world.positions))
@@ -144,3 +159,15 @@ class LiveRobot:
         q = self._writer.write(*self._solver.solve(targets, weights, _FIRST_FRAME_S))
         self._solver.put(np.zeros(3))
         return q
+
+
+def _check_ground(job: RobotJob) -> str:
+    """Return a note where no feet can be held. A terrain is then refused."""
+    reason = ""
+    if find_up_axis(job.bodies[1]) is None:
+        reason = NO_UP_REASON
+    elif len(list_skipped_sides(job.match, LEG_PARTS)) == len(SIDES):
+        reason = SKIPPED_REASON
+    if reason and isinstance(job.ground, Terrain):
+        raise UnsupportedError(f"no feet can be put on this ground: {reason}")
+    return f"no feet were held on the ground: {reason}" if reason else ""

@@ -18,7 +18,7 @@ from poise.model.rig import Rig
 from poise.retargeting.live_character import LiveCharacter
 from poise.retargeting.live_robot import LiveRobot
 from poise.retargeting.match import Match, check_match, has_hinges, match_roles
-from poise.retargeting.retarget import Options, build_robot_job, measure_source, retarget
+from poise.retargeting.retarget import Options, build_robot_job, describe_bodies, measure_source, retarget
 
 _OPTIONS = Options(ground=False, root="travel", hands="directions", first="auto", fps=None)
 
@@ -88,8 +88,10 @@ class Retargeter:
         if has_hinges(target.skeleton, self.match.list_joints(of_target=True)):
             options = _OPTIONS._replace(ground=ground or False)
             measured = measure_source(clip, source, target, self.match, options)
-            self._figure = LiveRobot(build_robot_job(measured, options), source)
-            self.notes: tuple[str, ...] = tuple(dict.fromkeys((*measured.notes, *self._figure.notes)))
+            job = build_robot_job(measured, options)
+            self._figure = LiveRobot(job, source)
+            notes = (*measured.notes, *describe_bodies(job.bodies), *self._figure.notes)
+            self.notes: tuple[str, ...] = tuple(dict.fromkeys(notes))
         else:
             done = retarget(clip, target, source=source, match=self.match, ground=False, hands="directions")
             self._figure = LiveCharacter(source, target, self.match, done, ground)

@@ -57,6 +57,9 @@ from poise.retargeting.root_path import (
 _SHIFT_HALF_WINDOW_S, _STANCE_RAMP_S = 0.1, 0.05
 LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot")
 _DEFAULT_STEP_S = 1.0 / 60.0  # of a clip of one frame
+# why no feet are held
+NO_UP_REASON = "neither y nor z is up in the target's file"
+SKIPPED_REASON = "the match skips rows of the legs that stand in the source"
 
 
 class Robot(NamedTuple):
@@ -141,9 +144,19 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
     if job.root == "in_place":
         poses = move_hips(solved.poses, leave_out_hands(body, solved.skeleton), -find_level_path(solved.times, path))
         solved = Clip(solved.times, poses, solved.name)
-    idle = list_idle_turns(body, job.match)
-    turns = [f"the match turns {', '.join(idle)}: of a robot they have no effect"] * bool(idle)
-    return solved, motion, (*robot.notes, *notes, *turns, *held)
+    return solved, motion, (*robot.notes, *notes, *describe_turns(job), *held)
+
+
+def describe_turns(job: RobotJob) -> list[str]:
+    """Describe turns of the match without effect."""
+    idle = list_idle_turns(job.bodies[1], job.match)
+    return [f"the match turns {', '.join(idle)}: of a robot they have no effect"] if idle else []
+
+
+def describe_skipped_feet(job: RobotJob) -> list[str]:
+    """Describe feet with a skipped row in their legs."""
+    skipped = list_skipped_sides(job.match, LEG_PARTS)
+    return [f"the {side} foot is not held on the ground: the match skips a row of its leg" for side in skipped]
 
 
 def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:
@@ -158,16 +171,16 @@ def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:
     elif contacts is not None and not job.standing.travels:
         reason = "the source walks in place, on ground that passes"
     elif find_up_axis(job.bodies[1]) is None:
-        reason = "neither y nor z is up in the target's file"
+        reason = NO_UP_REASON
     skipped = list_skipped_sides(job.match, LEG_PARTS)
     columns = [] if contacts is None else [column for column, leg in enumerate(contacts.legs) if leg not in skipped]
     if contacts is not None and not reason and not contacts.any[:, columns].any():
-        reason = "the match skips rows of the legs that stand in the source"
+        reason = SKIPPED_REASON
     if contacts is None or reason:
         if isinstance(job.ground, Terrain):
             raise UnsupportedError(f"no feet can be put on this ground: {reason}")
         return None, (f"no feet were held on the ground: {reason}",)
-    notes = [f"the {side} foot is not held on the ground: the match skips a row of its leg" for side in skipped]
+    notes = describe_skipped_feet(job)
     if job.standing.bearing is not None:
         notes.append("hands and knees of a robot are not held on the ground")
     return (contacts if len(columns) == len(contacts.legs) else select_legs(contacts, columns)), tuple(notes)
