@@ -147,7 +147,7 @@ def test_feet_that_slide_do_not_leave_a_robot_behind(walking_g1, speed, turning)
 
 
 @pytest.mark.parametrize("ground", [None, True])
-def test_live_robots_have_the_same_bits_and_begin_anew(walking_g1, ground):
+def test_live_robots_have_the_same_bits_after_a_reset(walking_g1, ground):
     walk, robot, clip, _ = walking_g1
     live, step = poise.Retargeter(walk, robot, ground=ground), 1.0 / clip.fps
     poses = clip.poses[:12]

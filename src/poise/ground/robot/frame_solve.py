@@ -45,7 +45,7 @@ _UNKNOWN_SPEED_SHARE, _LEAST_FRAMES = 0.01, 0.1
 # of the largest speeds: what is aimed at, for rounding
 _SPEED_SHARE = 1.0 - 1e-9
 # rounds of a frame at least and at most, and a step that needs no other behind it [rad]
-_ROUNDS, _MAX_ROUNDS, _SHORT_STEP = 2, 8, 0.005
+_ROUNDS, _MAX_ROUNDS, _SHORT_STEP_RAD = 2, 8, 0.005
 # how often a step that raises the cost is shortened, and to which share at least and at most
 _MAX_SHORTENED, _SHARES = 3, (0.1, 0.5)
 _DAMPING, _TINY = 1e-5, 1e-300
@@ -181,7 +181,7 @@ class FrameSolver:
         for count in range(1, _MAX_ROUNDS + 1):
             step = self._compute_step(here, aim, used)
             longest = float(np.abs(step[0, 3:]).max())
-            if longest <= _SHORT_STEP and count >= _ROUNDS:
+            if longest <= _SHORT_STEP_RAD and count >= _ROUNDS:
                 return _move(here, step, aim)
             if longest > MAX_STEP:
                 step *= MAX_STEP / longest
