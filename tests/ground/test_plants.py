@@ -277,6 +277,17 @@ class TestOwnFloor:
         np.testing.assert_allclose(plants.heel[0, 2], 0.0, atol=1e-12)
         assert any(ball) or abs(plants.rise[0]) < 1e-12  # m
 
+    @pytest.mark.parametrize("frames", [6, 10])
+    @pytest.mark.parametrize("heel_first", [False, True])
+    def test_a_ball_on_a_rung_stays_there_while_its_heel_hangs_a_little(self, frames, heel_first):
+        """The stance lasts for 6 frames: it is at the end of the clip, or before it."""
+        motion, ball = moved(path(frames), path(frames)), np.arange(frames) < 6
+        pitch = rotations.about(np.array([1.0, 0.0, 0.0]), -np.arcsin(0.016 / LONG))
+        motion.turns[:, 0, FOOT] = pitch
+        motion.places[:, 0, :, 2] += 0.27 - (motion.places[0, 0, ANKLE] + rotations.rotate(pitch, SOLES.ball[0]))[2]
+        plants = self.plant(motion, ball, ball & (np.arange(frames) >= heel_first))
+        np.testing.assert_allclose(plants.ball[0, 2], 0.27, atol=1e-12)
+
     @pytest.mark.parametrize(("height", "stays"), [(0.03, 0.0), (0.06, 0.06)])
     def test_what_stands_well_above_it_stays_there(self, height, stays):
         plants = self.plant(moved(path(4, z=height), path(4)), [1] * 4, [1] * 4)

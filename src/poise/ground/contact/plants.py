@@ -20,6 +20,7 @@ from poise.maths.vectors import UP, make_vertical, normalise, project_horizontal
 
 STEEPEST_RAD = math.radians(40.0)  # [rad] steepest ground for a whole foot, hands and bodies by default
 _RUNG = 0.04  # [m] a stance that is higher above the clip's floor is on something that is not there
+_TOES_UP = 0.02  # [m] a ball that is higher above its heel, which stood first, has not come down yet
 
 
 class Stances(NamedTuple):
@@ -116,8 +117,8 @@ def find_plants(
     under = ground_under(heel + way, moved, moved + tip, alone, footing)
     tilt, planted_heel, planted_ball, hangs = _put_down(moved, along, under.edged, alone, footing, steepest)
     if floor is not None:
-        both = np.minimum(heel[:, 2], ball[:, 2])  # toes that are still up stand on nothing
-        higher = np.where(alone.heel, heel[:, 2], np.where(alone.ball, ball[:, 2], both)) - floor
+        by_heel = alone.heel | (_end_on_heels(contacts, stances) & (along[:, 2] > _TOES_UP))
+        higher = np.where(by_heel, heel[:, 2], ball[:, 2]) - floor
         step = make_vertical(np.where(higher > _RUNG, higher, 0.0))
         planted_heel, planted_ball = planted_heel + step, planted_ball + step
     onto = rotations.rotation_between(rotations.rotate(tilt, along), planted_ball - planted_heel)
@@ -160,6 +161,12 @@ def _alone(contacts: Contacts, stances: Stances) -> Alone:
     runs = [(slice(start, end), leg) for leg, start, end in zip(*stances[:3], strict=True)]
     heel, ball = (np.array([on[run].any() for run in runs], dtype=bool) for on in (contacts.heel, contacts.ball))
     return Alone(ball & ~heel, heel & ~ball)
+
+
+def _end_on_heels(contacts: Contacts, stances: Stances) -> Bools:
+    """Find stances (P,) from a heel alone to the clip's end."""
+    leg, start, end, _ = stances
+    return (end == len(contacts.ball)) & ~contacts.ball[start, leg]
 
 
 def _averages(

@@ -52,12 +52,12 @@ class SwingingSoles(NamedTuple):
     standing: Bools
     following: Ints
 
-    def lack(self, way: Floats | float, heights: GroundHeights) -> Floats:
+    def find_lift(self, way: Floats | float, heights: GroundHeights) -> Floats:
         """Compute the lift (F, L) for soles.
 
         They are moved by `way` (F, L, 3).
         """
-        return np.where(self.standing, 0.0, _lack(self.points + way, self.allowed, heights))
+        return np.where(self.standing, 0.0, _find_lift(self.points + way, self.allowed, heights))
 
 
 def clear_ground(
@@ -92,7 +92,7 @@ def find_way_over(swing: SwingingSoles, heights: GroundHeights) -> Floats | None
 
     The lift is smooth and begins early, but never while the foot stands.
     """
-    needed = swing.lack(0.0, heights)
+    needed = swing.find_lift(0.0, heights)
     if not needed.any():
         return None
     free = compute_fade(swing.times, swing.standing, CLEAR_S)
@@ -100,7 +100,7 @@ def find_way_over(swing: SwingingSoles, heights: GroundHeights) -> Floats | None
     steep, way = (needed > able) & (free < 1.0), np.zeros((*needed.shape, 3))
     if steep.any():
         way = _asides(swing, able, steep, free, heights)
-        needed = swing.lack(way, heights)
+        needed = swing.find_lift(way, heights)
     wanted = np.minimum(needed / np.maximum(free, _LEAST), np.maximum(needed, _HIGHEST))
     lift = compute_upper_envelope(wanted[swing.following], count_frames(swing.times, CLEAR_S)) * free
     way[..., 2] += np.maximum(lift, needed)
@@ -129,7 +129,7 @@ def _tips_at_ends(tips: Floats, between: Between, footing: Footing) -> Floats:
     )
 
 
-def _lack(points: Floats, allowed: Floats, heights: GroundHeights) -> Floats:
+def _find_lift(points: Floats, allowed: Floats, heights: GroundHeights) -> Floats:
     """Compute the lift (...) for points (k, ..., 3). They may be in the ground by `allowed` (k, ...)."""
     return np.maximum(heights(points) - points[..., 2] - allowed, 0.0).max(axis=0)
 

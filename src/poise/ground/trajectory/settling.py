@@ -75,8 +75,8 @@ def _solve(
 ) -> tuple[LegProblem, Floats]:
     """Solve the problem of a motion. Returns it with nearly true bones, and values (F, K).
 
-    Longer bones lead to them. Above 180 frames a second every nth frame does: the finer frames are, the less a
-    step from afar makes better, and knees would be left where they leap.
+    The search starts from a solution with longer bones. Above 180 frames a second it starts from a solution in every
+    nth frame: from a distant start, the solver stops early in so many frames, and knees would leap.
     """
     problem, stride = make_problem(motion, soles, contacts, feet, still, footing, stretch), stride_of(motion.times)
     if not contacts.any.any():
