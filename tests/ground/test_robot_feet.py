@@ -13,6 +13,7 @@ from poise import InputError, Kind, UnsupportedError
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import motion_of
 from poise.ground.plant import free_base
+from poise.ground.robot.foot_path import FootPath, RobotSole, clear_swings
 from poise.ground.robot.planting import measure_robot_feet
 from poise.ground.robot.sole_notes import SoleTrack, describe_stances_of
 from poise.ground.robot.stance_notes import describe_stances
@@ -375,3 +376,22 @@ def test_times_that_repeat_have_no_speed():
     assert describe_stances_of(track([0.0, 0.0, 0.01, 0.01], 0.0, times), {}) == []
     (note,) = describe_stances_of(track([0.0, 0.0, 0.0, 0.01], 0.0, times), {})
     assert "slides by up to 10 cm/s" in note
+
+
+@pytest.mark.parametrize("edge", [False, True])
+def test_soles_are_wider_beside_edges_alone(edge):
+    """A foot in the air that is turned down: the corner of a wider sole would be in level ground."""
+    frames, sole = 31, RobotSole(-0.1, 0.1, 0.0, 0.05)
+    times, pitch = np.arange(frames) / 30.0, -0.3
+    turn = np.array([[np.cos(pitch), -np.sin(pitch), 0.0], [0.0, 0.0, 1.0], [np.sin(pitch), np.cos(pitch), 0.0]])
+    places = np.tile([0.0, 0.0, -0.1 * np.sin(pitch)], (frames, 1))  # its corner is on the ground
+    path = FootPath(places, np.tile(turn, (frames, 1, 1)), np.zeros((frames, 3)))
+    on = np.zeros((frames, 1), dtype=bool)
+    on[[0, -1]] = True
+
+    def sample(points):
+        heights = np.where(edge & (np.arange(len(points)) == 0), -0.01, 0.0)  # one place is lower
+        return heights, np.tile([0.0, 0.0, 1.0], (len(points), 1))
+
+    moved = clear_swings([path], [sole], on, times, np.arange(frames), sample)[0]
+    assert (np.abs(moved.places - places).max() > 1e-6) == edge

@@ -280,7 +280,9 @@ def clear_swings(
     following  (F,) frames in whose stead others lift a foot
     metre      a metre of a figure of human size, in the lengths of the paths
     """
-    wide = [sole.widen(_PASSING * (sole.ball - sole.heel)) for sole in soles]
+    heights = np.concatenate([sample(path.places[:, :2])[0] for path in paths])
+    has_edges = float(np.ptp(heights)) > 0.0  # level ground has none, and wider soles would touch it sooner
+    wide = [sole.widen(_PASSING * (sole.ball - sole.heel) if has_edges else 0.0) for sole in soles]
     corners = np.stack([path.find_corners(sole) for path, sole in zip(paths, wide, strict=True)], axis=2) / metre
     ahead = np.stack([path.turns[:, :, 0] for path in paths], axis=1)
     swing = SwingingSoles(
