@@ -89,7 +89,8 @@ _SPENT = {"leg": 0.9995, "arm": 0.95}
 _UNTWISTED = 0.9  # of its length: an arm reaches so far before the trunk twists for it
 _FOLDED = 0.45  # of its length: as near as hips come to the feet
 # Leg lengths of hands below the hips: from the first on a bow turns with a twisted chest, from the second on fully.
-_HIGH_SHARE, _LOW_SHARE = 0.2, 0.7
+# Arm lengths of hands behind the feet, from which on it does so.
+_HIGH_SHARE, _LOW_SHARE, _BEHIND_SHARE = 0.2, 0.7, 0.5
 
 _KEPT = 128  # rows of settings
 
@@ -662,15 +663,17 @@ def twist_spine(
 def turn_bow(bends: Sequence[Bends], pose: Pose, targets: Floats, twists: Floats, ahead: Floats) -> Floats:
     """Turn fronts (k, 3) of bows with twisted chests.
 
-    It turns the more the lower the hands are to go.
+    It turns the more, the lower a hand is to go and the farther behind the feet.
 
     twists  (k,) of the spine [rad]
     """
     up, (lengths, is_leg, _, _) = find_up(pose.skeleton), find_reaches(pose.skeleton, bends)
     hips = average_points(find_first_joints([one for one in bends if one.limb.kind == "leg"], pose, len(targets)))
-    drop = dot_rows(hips, up) - dot_rows(targets[:, ~is_leg], up).min(axis=1)
-    share = smoothstep((drop / lengths[is_leg].mean() - _HIGH_SHARE) / (_LOW_SHARE - _HIGH_SHARE))
-    return rotations.rotate(rotations.about(up, share * twists), ahead)
+    drop = dot_rows(hips[:, None] - targets[:, ~is_leg], up) / lengths[is_leg].mean()
+    feet = average_points(targets[:, is_leg])
+    behind = dot_rows(feet[:, None] - targets[:, ~is_leg], ahead[:, None]) / lengths[~is_leg]
+    shares = smoothstep((drop - _HIGH_SHARE) / (_LOW_SHARE - _HIGH_SHARE)) * smoothstep(behind / _BEHIND_SHARE)
+    return rotations.rotate(rotations.about(up, shares.max(axis=1) * twists), ahead)
 
 
 def reach_with_legs(bends: Sequence[Bends], pose: Pose, root: str, targets: Floats, shift: Floats) -> Floats:
