@@ -73,8 +73,8 @@ def test_the_report_says_how_deep_a_hand_is():
             wanted = measure_over(shown, body, "Left", "LeftUpLeg", "LeftLeg", THIGH)[found.frame]
             assert over == pytest.approx(wanted, abs=1e-9)
     depth = -measure_over(free, free.bodies[1], "Left", "LeftUpLeg", "LeftLeg", THIGH).min()
-    assert any(f"leftHand is {depth:.2f} arm lengths in the leftUpperLeg" in sentence for sentence in free.report.worse)
-    assert not any("arm lengths in the" in sentence for sentence in done.report.worse)
+    assert any(f"leftHand is {depth:.2f} arm lengths in the leftUpperLeg" in sentence for sentence in free.report.notes)
+    assert not any("arm lengths in the" in sentence for sentence in done.report.notes)
     assert "nearest to the body: " in str(done.report)
 
 

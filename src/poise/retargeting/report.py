@@ -326,10 +326,9 @@ def build_report(measured: Measured) -> RetargetReport:
         robot=robot,
         worse=(
             *_list_losses((limbs, standing), (feet, hands), jumps, measured, is_level=is_level),
-            *_list_deep_arms(clearance),
             *(() if robot is None else robot.list_losses()),
         ),
-        notes=measured.notes,
+        notes=(*measured.notes, *_list_deep_arms(clearance)),
         times=measured.target.times,
         angles={role: angles for role, (angles, _) in errors.items()},
         bounds={role: find_bound(role, measured, is_level=is_level) for role in errors},
