@@ -3,8 +3,8 @@
 A root without goals moves level until it is above their soles, as far as the legs reach. Limbs have taken it where they
 reach; the centre of mass is then known but for knees and elbows, whose limbs count as straight lines to their targets.
 About a placed root the trunk bows instead (placed_hips.py), with legs that stand already, perhaps on their toes. A
-start that is no standing pose, as a frame of a run, keeps its
-own weight: the shift fades out where the start's centre of mass is beside its feet.
+start that is no standing pose, as a frame of a run, keeps its own weight: the shift fades out where the start's centre
+of mass is beside its feet.
 """
 
 from __future__ import annotations
@@ -107,9 +107,19 @@ def find_support_offsets(
 
 def find_moved_share(skeleton: Skeleton, limbs: Sequence[RoleLimb]) -> np.float64:
     """Find the share of the mass moved along with a root."""
-    masses = _find_masses(skeleton)
-    assert masses is not None  # an offset to a support has been found
-    return _find_moved_share(masses, skeleton, limbs)
+
+    def find() -> np.float64:
+        masses = _find_masses(skeleton)
+        assert masses is not None  # an offset to a support has been found
+        share = np.float64(1.0)
+        for limb in limbs:
+            if limb.kind == "leg":
+                share -= (1.0 - _THIGH_SHARE) * masses.shares[[limb.first, limb.middle, limb.tip]].sum()
+            else:
+                share -= masses.shares[[limb.middle, limb.tip]].sum()
+        return share
+
+    return get_or_compute(skeleton, "moved shares", tuple(limb.tip for limb in limbs), find)
 
 
 def find_upper_mass(pose: Pose) -> tuple[Floats, float]:
@@ -126,21 +136,6 @@ def _list_above(skeleton: Skeleton) -> Ints:
     legs = [limb for limb in find_limbs(skeleton) if limb.kind == "leg"]
     is_below = [any(leg.first in skeleton.list_path(row) for leg in legs) for row in range(len(skeleton))]
     return np.flatnonzero(np.logical_not(is_below))
-
-
-def _find_moved_share(masses: MassShares, skeleton: Skeleton, limbs: Sequence[RoleLimb]) -> np.float64:
-    """Find the share of the mass moved along with a root."""
-
-    def find() -> np.float64:
-        share = np.float64(1.0)
-        for limb in limbs:
-            if limb.kind == "leg":
-                share -= (1.0 - _THIGH_SHARE) * masses.shares[[limb.first, limb.middle, limb.tip]].sum()
-            else:
-                share -= masses.shares[[limb.middle, limb.tip]].sum()
-        return share
-
-    return get_or_compute(skeleton, "moved shares", tuple(limb.tip for limb in limbs), find)
 
 
 def _find_masses(skeleton: Skeleton) -> MassShares | None:
