@@ -353,8 +353,8 @@ class TestSolving:
             patch.setattr(studios, "build_state", lambda *_: 1 / 0)
             page.send("tolerance", value=0.01)
             page.until(lambda page: any("ZeroDivisionError" in text for text in page.errors))
-            for joint in ("LeftHand", "Head", "LeftArm", "Spine", "LeftHand"):
-                page.send("select", joint=joint)
+            for revision, joint in enumerate(("LeftHand", "Head", "LeftArm", "Spine", "LeftHand"), start=1):
+                page.send("select", joint=joint, revision=revision)  # with a revision each of them wants a state
                 page.until(lambda page, joint=joint: (page.newest("answer")["selected"] or {}).get("joint") == joint)
             assert len(page.errors) == 1
         page.send("target", **CHAIN, position=HAND, serial=41)

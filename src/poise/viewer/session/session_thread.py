@@ -203,6 +203,7 @@ class SessionThread:
         self._busy_sentences: dict[int, str] = {}  # sentences of running jobs, by job number
         self._job_count = 0  # number of jobs so far
         self._state_time, self._is_state_pending = 0.0, False
+        self._has_state_failed = False  # the last state could not be built, and the page was told
         self._current_drag: tuple[str, str] | None = None
         self._settling_rounds = 0  # poses after which the target of a part that was let go may be put to it
         self._is_open = True
@@ -302,12 +303,15 @@ class SessionThread:
         except PoiseError as error:
             self.show_message("error", str(error))
         except Exception as error:  # noqa: BLE001  (a solver may raise any exception; dragging must go on)
-            location = traceback.extract_tb(error.__traceback__)[-1]
-            self.show_message(
-                "error", f"{type(error).__name__}: {error} ({Path(location.filename).name}, line {location.lineno})"
-            )
+            is_state = work == self._send_state_now
+            if not (is_state and self._has_state_failed):  # each change of the document would say it again
+                location = traceback.extract_tb(error.__traceback__)[-1]
+                self.show_message(
+                    "error", f"{type(error).__name__}: {error} ({Path(location.filename).name}, line {location.lineno})"
+                )
+            self._has_state_failed |= is_state
             self.pose_state.mark_failed()
-            if work != self._send_state_now:  # sending the state would fail again
+            if not is_state:  # sending the state would fail again
                 self.send_state()
 
     def show_message(self, level: str, sentence: str) -> None:
@@ -405,7 +409,7 @@ class SessionThread:
         state |= {"serial": pose_state.target_serial, "revision": self._revision}
         state |= {"opened": opened_name, "unsaved": is_unsaved}
         changes = {name: value for name, value in state.items() if not _is_sent(self._sent_state, name, value)}
-        self._sent_state = state
+        self._sent_state, self._has_state_failed = state, False
         self.outbox.send({"kind": "state", **changes})
 
     def forget_sent_state(self) -> None:
