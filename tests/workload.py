@@ -36,7 +36,7 @@ def draw(name: str, choices: Iterable[T], count: int) -> list[T]:
     """Draw some of several choices: where they begin is decided as by `is_drawn`, the next ones follow."""
     found = list(choices)
     commit = run_git("rev-parse", "HEAD").decode().strip()
-    if LONG or not commit:
+    if LONG or not commit or len(found) <= count:
         return found
     first = zlib.crc32(f"{commit} {name}".encode())
     return [found[i] for i in sorted({(first + k) % len(found) for k in range(count)})]

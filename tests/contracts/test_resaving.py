@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-import zlib
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from poise.io.bvh_writer import find_file_names
 from poise.io.joint_value_reader import load_values
 from poise.io.registry import list_formats
 from tests.contracts.test_formats import loaded
-from tests.workload import amount
+from tests.workload import draw
 
 pytestmark = pytest.mark.long
 
@@ -105,12 +104,8 @@ def is_steady(thing):
 
 
 def suffixes(source):
-    """Formats to save a file in: of the two that hold in other words what a .glb file does, one, by the file's name.
-
-    So that what is tried of a file does not hang on which other files are there, nor on the run.
-    """
-    spared = (".gltf", ".vrm")[zlib.crc32(source.name.encode()) % 2]
-    return [suffix for suffix in SUFFIXES if suffix != spared or amount(usual=False, full=True)]
+    """Formats to save a file in: some, which the commit draws for each file."""
+    return draw(f"formats of {source.name}", SUFFIXES, 3)
 
 
 def test_every_file_that_loads(data, tmp_path):

@@ -1,4 +1,4 @@
-"""Kernels of the library give the bits of the JIT, on recorded calls: all, or those that the commit draws."""
+"""Kernels of the library give the bits of the JIT, on recorded calls: all, or some that the commit draws."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -37,25 +38,38 @@ def run_tool(action: str, file: Path, **variables: str) -> dict:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("lanes", LANES)
-def test_a_kernel_gives_the_bits_of_the_jit(lanes, tmp_path):
-    file = tmp_path / "calls.pickle"
-    counts = run_tool("record", file, POISE_KERNELS="native", POISE_LANES=lanes)
-    without_calls = {name for name, count in counts.items() if not count}
-    assert without_calls == {name for name in counts if name.endswith(OTHER_LANES[lanes])} - ALWAYS_CALLED
-    calls, chosen = pickle.loads(file.read_bytes()), choose_kernels(tmp_path)  # noqa: S301  (written above)
+class Recorded(NamedTuple):
+    """Recorded calls of kernels: the number of lanes, the file, and the number of calls of each kernel."""
+
+    lanes: str
+    file: Path
+    counts: dict[str, int]
+
+
+@pytest.fixture(scope="module", params=LANES)
+def recorded(request, tmp_path_factory):
+    """Record calls of every kernel of the library."""
+    file = tmp_path_factory.mktemp("calls") / "calls.pickle"
+    return Recorded(request.param, file, run_tool("record", file, POISE_KERNELS="native", POISE_LANES=request.param))
+
+
+def test_a_kernel_gives_the_bits_of_the_jit(recorded, tmp_path):
+    without_calls = {name for name, count in recorded.counts.items() if not count}
+    of_other_lanes = {name for name in recorded.counts if name.endswith(OTHER_LANES[recorded.lanes])}
+    assert without_calls == of_other_lanes - ALWAYS_CALLED
+    calls, chosen = pickle.loads(recorded.file.read_bytes()), choose_kernels(tmp_path)  # noqa: S301  (written above)
+    file = tmp_path / "chosen.pickle"
     file.write_bytes(pickle.dumps({name: calls[name] for name in chosen}))
-    outcome = run_tool("compare", file, POISE_KERNELS="jit", POISE_LANES=lanes)
+    outcome = run_tool("compare", file, POISE_KERNELS="jit", POISE_LANES=recorded.lanes)
     assert outcome["different"] == {}
-    assert outcome["equal"] == sum(counts[name] for name in chosen) > 0
+    assert outcome["equal"] == sum(recorded.counts[name] for name in chosen) > 0
 
 
-def test_a_changed_bit_is_seen(tmp_path):
+def test_a_changed_bit_is_seen(recorded, tmp_path):
     """The comparison itself: a file with one bit changed in one written array."""
-    file = tmp_path / "calls.pickle"
-    run_tool("record", file, POISE_KERNELS="native")
-    calls = pickle.loads(file.read_bytes())  # noqa: S301  (written above)
+    calls = pickle.loads(recorded.file.read_bytes())  # noqa: S301  (written above)
     before, after, result = calls["kernel_coordinates.convert_u_to_q"][0]
     after[-1].reshape(-1).view("uint8")[0] ^= 1
+    file = tmp_path / "changed.pickle"
     file.write_bytes(pickle.dumps({"kernel_coordinates.convert_u_to_q": [(before, after, result)]}))
     assert run_tool("compare", file, POISE_KERNELS="native")["different"] == {"kernel_coordinates.convert_u_to_q": 1}

@@ -192,7 +192,7 @@ def test_every_extra_has_a_use():
     assert set(USES) == {"", *PROJECT["optional-dependencies"]}
 
 
-@pytest.mark.parametrize("extra", draw("extra", USES, 6))
+@pytest.mark.parametrize("extra", draw("extra", USES, 3))
 def test_alone(extra, tmp_path):
     try:
         packages = environment(tmp_path / "packages", extra)

@@ -1,9 +1,9 @@
 """Poise with the lowest and the highest versions of what it needs, installed in an environment of its own each.
 
-The lowest are the lower bounds in pyproject.toml, the highest what pip finds today. In each environment every solver
-solves, every format is read, the command line is started, and the kernels' own tests run: not where all that was
-installed has the versions that it has here, for then they are run here. The environments, with the kernels compiled in
-them, stay in .venv/versions for the next run.
+The lowest are the lower bounds in pyproject.toml, the highest what pip finds today; a commit draws one of the two. In
+each environment every solver solves, every format is read, the command line is started, and the kernels' own tests run:
+not where all that was installed has the versions that it has here, for then they are run here. The environments, with
+the kernels compiled in them, stay in .venv/versions for the next run.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from poise.io import samples
 from tests.kernels.tree_cases import NO_EIGHT_LANES
 from tests.timeouts import PROCESS
 from tests.wheel import PIP, wheel
-from tests.workload import LONG, amount, is_drawn
+from tests.workload import LONG, amount, draw, is_drawn
 
 pytestmark = pytest.mark.long
 
@@ -129,7 +129,7 @@ def run(folder, *arguments):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", VERSIONS)
+@pytest.mark.parametrize("name", draw("versions", VERSIONS, 1))
 def test_kernels_solvers_formats_and_command_line(name, tmp_path, tmp_path_factory):
     if name == "lowest" and OLDEST != PYTHON:
         pytest.skip(f"the lower bounds are those of Python {OLDEST}")

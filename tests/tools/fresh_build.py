@@ -1,7 +1,8 @@
 """A build of kernels from their sources alone, made once for all tests of a run.
 
-Numba's front end takes most of the time, and one run of it serves every target. All kernels take minutes: the usual run
-builds a part that each commit draws anew, and those that the latest libraries changed.
+Numba's front end takes most of the time, and one run of it serves every target. All kernels take many minutes: the
+usual run builds some that each commit draws anew, and one of those that the latest libraries changed. Stamps of all are
+compared by another test.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from poise.kernels import native, stamps
 from tests.conftest import ROOT
 from tests.shared_kernel_cache import once
 from tests.timeouts import PROCESS
-from tests.workload import is_drawn, run_git
+from tests.workload import draw, is_drawn, run_git
 
 TOOLS = ROOT / "tools"
 LIBRARY_NAME = "linux_x86_64.abi3.so"
 LIBRARY = native.LIBRARY_FOLDER / LIBRARY_NAME
-LATEST_LIBRARIES = 3  # commits of the library; what they changed is always built
+DRAWN_KERNELS = 3  # of all; one takes up to a minute of a processor
+LATEST_LIBRARIES = 3  # commits of the library; one of the kernels that they changed is built, too
 
 BUILD = """
 import json, sys
@@ -72,18 +74,17 @@ def read_page_script(name: str) -> str:
 
 
 def choose_kernels(folder: Path) -> list[str]:
-    """Choose the kernels that are built: those that the latest libraries changed, and a fifth of the others.
+    """Choose the kernels that are built: some of all, and one of those that the latest libraries changed.
 
     folder  for an earlier library
     """
-    changed = find_changed_kernels(folder)
-    return [name for name in sorted(stamps.compute_kernel_stamps()) if name in changed or is_drawn(name, 5)]
+    kernels, changed = sorted(stamps.compute_kernel_stamps()), sorted(find_changed_kernels(folder))
+    return sorted({*draw("kernels", kernels, DRAWN_KERNELS), *draw("changed kernels", changed, 1)})
 
 
-def choose_page_kernels(folder: Path) -> list[str]:
-    """Choose the kernels of the page: all where the latest libraries changed one or the commit draws them, or none."""
-    kernels = list(json.loads(read_page_script("scenes"))["stamps"])
-    return kernels if is_drawn("page", 3) or not find_changed_kernels(folder).isdisjoint(kernels) else []
+def choose_page_kernels() -> list[str]:
+    """Choose the kernels of the page: all where the commit draws them, or none."""
+    return list(json.loads(read_page_script("scenes"))["stamps"]) if is_drawn("page", 6) else []
 
 
 @cache
@@ -115,7 +116,7 @@ def fresh_build(tmp_path_factory) -> FreshBuild:
 def make_fresh_build(folder: Path) -> None:
     """Build the files of a FreshBuild in a folder. It has no objects of earlier builds."""
     folder.mkdir(exist_ok=True)
-    kernels, page_kernels = json.dumps(choose_kernels(folder)), json.dumps(choose_page_kernels(folder))
+    kernels, page_kernels = json.dumps(choose_kernels(folder)), json.dumps(choose_page_kernels())
     (folder / "kernels.json").write_text(kernels)
     done = subprocess.run(
         [sys.executable, "-c", BUILD, TOOLS, folder, kernels, page_kernels], capture_output=True, text=True,

@@ -16,7 +16,7 @@ from tests.strategies import random_q, random_skeleton, rng_of
 from tests.workload import draw
 
 FOLDER = Path(__file__).parent.parent.parent / "tools"
-QUICK, LONG, PART = range(40), range(10_000, 13_000), 200
+QUICK, LONG, PART = range(40), range(10_000, 13_000), 100
 
 
 def faults(seeds):
