@@ -14,7 +14,7 @@ from poise.viewer.document.actions import ACTIONS
 from poise.viewer.document.document import build_document
 from tests.viewer.browser import assert_shown_is_solved
 from tests.viewer.test_page_pointers import CAMERA, SKIN, VIEW, Hand, joint_on_screen
-from tests.workload import amount
+from tests.workload import amount, draw
 
 WAY = [(6 * i, -5 * i) for i in range(1, 11)]  # of a drag [pixels]
 LEG_M = 0.85  # millimetres of characters are those of such a leg
@@ -225,9 +225,9 @@ def test_a_second_finger_moves_the_camera_in_the_middle_of_a_pull(tab):
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["mouse", "touch"])
-def test_a_hundred_presses_on_the_body_leave_the_camera_and_clicks_select(tab, kind):
+def test_presses_on_the_body_leave_the_camera_and_clicks_select(tab, kind):
     hand, camera = Hand(tab, kind), tab.get(CAMERA)
-    for i, place in enumerate(tab.get(SKIN, 100)):
+    for i, place in enumerate(tab.get(SKIN, amount(30, 100))):
         tab.key("Escape")
         tab.until("window.poise.selected === null")
         if i % 2:
@@ -277,7 +277,7 @@ def read_settled_camera(tab):
 
 @pytest.mark.long
 @pytest.mark.parametrize("kinds", amount(["mouse touch"], ["mouse", "touch"]))
-@pytest.mark.parametrize("file", [*FIGURES, *ROBOTS])
+@pytest.mark.parametrize("file", draw("bodies", [*FIGURES, *ROBOTS], 2))
 @pytest.mark.filterwarnings("ignore::poise.PoiseWarning")
 def test_each_part_that_is_seen_follows_by_its_skin(served, data, file, kinds, monkeypatch):
     """Mouse and finger take turns; in full amounts each pulls all parts."""

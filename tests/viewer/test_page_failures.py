@@ -13,6 +13,7 @@ from poise.viewer.view_solver import ViewSolver
 from tests.conftest import WANT
 from tests.timeouts import PATIENCE
 from tests.viewer.browser import Tab, assert_shown_is_solved
+from tests.workload import amount
 
 pytestmark = pytest.mark.long
 
@@ -60,9 +61,9 @@ def test_a_reload_goes_on_where_it_was(served):
     assert_shown_is_solved(tab)
 
 
-def test_twenty_breaks_of_the_connection(served):
+def test_breaks_of_the_connection(served):
     tab = served("ccd")
-    for i in range(20):
+    for i in range(amount(6, 20)):
         frames = tab.get("window.poise.frames")
         tab.server._loop.call_soon_threadsafe(lambda: tab.server._loop.create_task(tab.server._page.close(1011)))
         tab.until(f"window.poise.frames > {frames} && window.poise.ready")

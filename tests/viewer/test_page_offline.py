@@ -13,6 +13,7 @@ from poise.maths import rotations
 from poise.viewer import scenes
 from poise.viewer.document.document import build_document
 from poise.viewer.session.downloads import build_document_page
+from tests.shared_kernel_cache import once
 from tests.viewer.browser import Tab
 
 pytestmark = pytest.mark.long
@@ -20,29 +21,47 @@ pytestmark = pytest.mark.long
 HANDLES = "[...window.poise.viewport.actor.handles.all.values()].map(({mark}) => mark)"
 
 
+def load_sample(name="humanoid.glb"):
+    return poise.load(samples.path(name))
+
+
+#: The documents whose pages are opened.
+DOCUMENTS = {
+    "body": lambda: build_document(load_sample()),
+    "body with a clip": lambda: build_document(load_sample(), clip_name=load_sample().clips[0].name),
+    "limbs": lambda: build_document(load_sample(), scope="limbs"),
+    "limbs with a clip": lambda: build_document(load_sample(), scope="limbs", clip_name=load_sample().clips[0].name),
+    "clip": lambda: build_document(load_sample("humanoid.bvh")),
+    "ccd": lambda: scenes.build_scene("ccd"),
+    "race": lambda: scenes.build_scene("race"),
+}
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory):
+    """`saved(name)`: the page of a document as a file, made once for all workers. It is not to be changed."""
+    return lambda name: once(
+        tmp_path_factory, f"{name}.html", lambda path: path.write_bytes(build_document_page(DOCUMENTS[name]()))
+    )
+
+
 @pytest.fixture
-def offline(served, chromium, tmp_path):
-    """`offline(clip)`: the page that was saved, with a clip or as one pose."""
+def offline(chromium, saved):
+    """`offline(name, ready)`: the page of a document, opened as a file, as soon as an expression is true in it."""
     with contextlib.ExitStack() as stack:
 
-        def save(clip):
-            rig = poise.load(samples.path("humanoid.glb"))
-            tab = served(build_document(rig, scope="limbs", clip_name=rig.clips[0].name if clip else None))
-            if clip:
-                tab.click("play")
-                tab.until_state("!state.playing")
-            path = tab.save("save-html", tmp_path)
-            page = Tab(chromium, path.as_uri())
+        def open_file(name, ready="window.poise && window.poise.shown >= 0", **looks):
+            page = Tab(chromium, saved(name).as_uri(), **looks)
             stack.callback(page.close)
-            page.page.goto(path.as_uri())
-            page.until("window.poise && window.poise.shown >= 0")
+            page.page.goto(page.url)
+            page.until(ready)
             return page
 
-        yield save
+        yield open_file
 
 
 def test_a_click_on_skin_selects_and_a_drag_of_a_limb_pulls_its_target(offline):
-    page = offline(clip=False)
+    page = offline("limbs")
     view = "window.poise.viewport"
     camera = f"JSON.stringify({view}.view.readState())"
     page.until("window.poise.solving")
@@ -71,7 +90,7 @@ def test_a_click_on_skin_selects_and_a_drag_of_a_limb_pulls_its_target(offline):
 
 
 def test_keys_work_after_a_click_on_play(offline):
-    page = offline(clip=True)
+    page = offline("limbs with a clip")
     page.click("play")
     page.until("!window.poise.playing")
     shown = page.get("window.poise.shown")
@@ -86,7 +105,7 @@ def test_keys_work_after_a_click_on_play(offline):
 
 
 def test_pictures_are_requested_only_while_it_plays(offline):
-    page = offline(clip=True)
+    page = offline("limbs with a clip")
     requested = "window.poise.ticking"
     page.until(f"{requested} !== 0")
     page.page.keyboard.press("Space")
@@ -96,7 +115,7 @@ def test_pictures_are_requested_only_while_it_plays(offline):
 
 
 def test_a_page_with_one_pose_has_targets_and_keys(offline):
-    page = offline(clip=False)
+    page = offline("limbs")
     page.until("window.poise.solving")
     assert set(page.get(HANDLES)) == {"position"}
     camera = "JSON.stringify(window.poise.viewport.view.readState())"
@@ -111,7 +130,7 @@ def test_a_page_with_one_pose_has_targets_and_keys(offline):
 
 
 def test_methods_are_chosen_in_a_file_and_refused_with_a_reason(offline):
-    page = offline(clip=False)
+    page = offline("limbs")
     page.until("window.poise.solving")
     page.page.locator("[data-testid=solve-more] summary").click()
     for method in ("ccd", "jacobian_transpose", "levenberg_marquardt"):
@@ -137,15 +156,9 @@ MIDDLE = """(joint) => {
 
 
 @pytest.fixture
-def body(chromium, tmp_path):
-    """The page of a whole body, opened as a file."""
-    path = tmp_path / "body.html"
-    path.write_bytes(build_document_page(build_document(poise.load(samples.path("humanoid.glb")))))
-    page = Tab(chromium, path.as_uri())
-    page.page.goto(path.as_uri())
-    page.until("window.poise?.solving")
-    yield page
-    page.close()
+def body(offline):
+    """The page of a whole body."""
+    return offline("body", "window.poise?.solving")
 
 
 def place(page, joint):
@@ -279,26 +292,21 @@ def test_limits_and_the_start_are_chosen_in_a_file(body):
     assert body.get("window.poise.solving.poser.pulled") is None
 
 
-def test_a_pull_begins_at_the_frame_of_the_clip_that_is_shown(chromium, tmp_path):
-    rig = poise.load(samples.path("humanoid.glb"))
-    path = tmp_path / "clip.html"
-    path.write_bytes(build_document_page(build_document(rig, clip_name=rig.clips[0].name)))
-    with contextlib.closing(Tab(chromium, path.as_uri())) as page:
-        page.page.goto(path.as_uri())
-        page.until("window.poise?.solving && window.poise.shown > 3")
-        page.page.keyboard.press("Space")
-        page.until("!window.poise.playing")
-        figure = "window.poise.viewport.actor.figure"
-        drawn = f"(joint) => {figure}.readPosition({figure}.rows.get(joint))"
-        feet = {foot: np.array(page.get(drawn, foot)) for foot in ("LeftFoot", "RightFoot")}
-        shown = page.get("window.poise.shown")
-        assert pull(page, "RightHand", 10, -10) < LIMIT_MM
-        for foot, stood in feet.items():
-            assert np.linalg.norm(place(page, foot) - stood) < 1e-3
-        assert page.get("window.poise.shown") == shown
-        page.page.keyboard.press("Space")
-        page.until(f"window.poise.playing && window.poise.shown !== {shown}")
-        assert page.foreign == []
+def test_a_pull_begins_at_the_frame_of_the_clip_that_is_shown(offline):
+    page = offline("body with a clip", "window.poise?.solving && window.poise.shown > 3")
+    page.page.keyboard.press("Space")
+    page.until("!window.poise.playing")
+    figure = "window.poise.viewport.actor.figure"
+    drawn = f"(joint) => {figure}.readPosition({figure}.rows.get(joint))"
+    feet = {foot: np.array(page.get(drawn, foot)) for foot in ("LeftFoot", "RightFoot")}
+    shown = page.get("window.poise.shown")
+    assert pull(page, "RightHand", 10, -10) < LIMIT_MM
+    for foot, stood in feet.items():
+        assert np.linalg.norm(place(page, foot) - stood) < 1e-3
+    assert page.get("window.poise.shown") == shown
+    page.page.keyboard.press("Space")
+    page.until(f"window.poise.playing && window.poise.shown !== {shown}")
+    assert page.foreign == []
 
 
 # --- a race of methods -----------------------------------------------------------------------------------------------
@@ -311,16 +319,7 @@ TARGET = """() => {
 }"""
 
 
-@contextlib.contextmanager
-def opened(chromium, path, document, **options):
-    """The page of a document, opened as a file."""
-    path.write_bytes(build_document_page(document))
-    with contextlib.closing(Tab(chromium, path.as_uri(), **options)) as page:
-        page.page.goto(path.as_uri())
-        page.until("window.poise?.racing")
-        yield page
-        assert page.foreign == []
-        assert page.errors == []
+RACING = "window.poise?.racing"
 
 
 def drag_target(page, across, down):
@@ -331,125 +330,119 @@ def drag_target(page, across, down):
     page.page.mouse.up()
 
 
-def test_methods_race_in_a_file(chromium, tmp_path):
-    with opened(chromium, tmp_path / "race.html", scenes.build_scene("race")) as page:
-        page.until(f"{RACE} && document.querySelectorAll('.view').length === 6")
-        page.until(f"!{RACE}.clock.playing && {RACE}.clock.iteration === {RACE}.clock.last && {RACE}.clock.last > 10")
-        assert page.get(f"{RACE}.paths.every(({{isMet}}) => isMet)")
-        titles = page.page.locator(".caption-method").all_inner_texts()
-        assert titles[:2] == ["CCD", "FABRIK"]
-        assert len(set(titles)) == 6
-        drag_target(page, -40, -30)
-        rows = page.page.locator("[data-testid=race-table] tbody tr")
-        page.page.wait_for_timeout(1200)  # figures follow twice a second
-        cells = [row.split("\t") for row in rows.all_inner_texts()]
-        assert [len(row) for row in cells] == [7] * 7
-        assert "-" not in {cell for row in cells for cell in row[1:]}
-        assert page.get("document.querySelector('.race-side .chart').getAttribute('aria-label')").count(" to ") == 6
-        assert page.get(f"{RACE}.clock.iteration === {RACE}.clock.last")  # a race at its end stays there
+def test_methods_race_in_a_file(offline):
+    page = offline("race", RACING)
+    page.until(f"{RACE} && document.querySelectorAll('.view').length === 6")
+    page.until(f"!{RACE}.clock.playing && {RACE}.clock.iteration === {RACE}.clock.last && {RACE}.clock.last > 10")
+    assert page.get(f"{RACE}.paths.every(({{isMet}}) => isMet)")
+    titles = page.page.locator(".caption-method").all_inner_texts()
+    assert titles[:2] == ["CCD", "FABRIK"]
+    assert len(set(titles)) == 6
+    drag_target(page, -40, -30)
+    rows = page.page.locator("[data-testid=race-table] tbody tr")
+    page.page.wait_for_timeout(1200)  # figures follow twice a second
+    cells = [row.split("\t") for row in rows.all_inner_texts()]
+    assert [len(row) for row in cells] == [7] * 7
+    assert "-" not in {cell for row in cells for cell in row[1:]}
+    assert page.get("document.querySelector('.race-side .chart').getAttribute('aria-label')").count(" to ") == 6
+    assert page.get(f"{RACE}.clock.iteration === {RACE}.clock.last")  # a race at its end stays there
 
 
-def test_a_race_in_a_file_is_stepped_slowed_and_left_by_keys(chromium, tmp_path):
-    with opened(chromium, tmp_path / "ccd.html", scenes.build_scene("ccd")) as page:
-        page.page.keyboard.press("m")
-        page.until(f"{RACE} && !{RACE}.clock.playing")
-        assert page.get(f"{RACE}.raced.length") == 4
-        page.page.keyboard.press("r")
-        page.until(f"{RACE}.clock.playing && {RACE}.clock.iteration > 0")
-        page.page.keyboard.press("Space")
-        page.until(f"!{RACE}.clock.playing")
-        page.get(f"{RACE}.clock.seek(1)")
-        for key, wanted in (("ArrowRight", 2), ("s", 3), ("ArrowLeft", 2), ("Shift+ArrowLeft", 0)):
-            page.page.keyboard.press(key)
-            page.until(f"{RACE}.clock.iteration === {wanted}")
-        assert page.page.locator("[data-testid=race-clock]").inner_text().startswith("iteration 0 /")
-        assert page.get("window.poise.store.get('answer').views[0].sentence").startswith("after 0 iterations of")
-        page.page.locator("[data-testid=race-speed]").select_option("60")
-        assert page.get(f"{RACE}.clock.speed") == 60
-        page.page.locator("[data-testid=race-damped_least_squares]").check()
-        page.until("document.querySelectorAll('.view').length === 5")
-        page.page.locator("[data-testid=race-ccd]").uncheck()
-        page.until("document.querySelectorAll('.view').length === 4")
-        page.page.keyboard.press("m")
-        page.until("document.querySelectorAll('.view').length === 1")
-        assert page.page.locator("[data-testid=outcome]").is_visible()
-        first = page.get("[...window.poise.racing.made.values().next().value.paths[0].start]")
-        held = page.get("[...window.poise.solving.poser.q]")
-        drag_target(page, -30, 20)
-        assert page.get("window.poise.solving.poser.answer.status") == "reached"
-        page.page.keyboard.press("m")
-        page.until(RACE)
-        assert page.get(f"[...{RACE}.paths[0].start]") == held  # where the target was taken
-        page.page.keyboard.press("m")
-        page.page.locator("[data-testid=solve-more] summary").click()
-        page.page.locator("[data-testid=reset]").click()
-        page.page.locator("[data-testid=solve-more] summary").click()
-        page.page.keyboard.press("m")
-        page.until(RACE)
-        assert page.get(f"[...{RACE}.paths[0].start]") == first
+def test_a_race_in_a_file_is_stepped_slowed_and_left_by_keys(offline):
+    page = offline("ccd", RACING)
+    page.page.keyboard.press("m")
+    page.until(f"{RACE} && !{RACE}.clock.playing")
+    assert page.get(f"{RACE}.raced.length") == 4
+    page.page.keyboard.press("r")
+    page.until(f"{RACE}.clock.playing && {RACE}.clock.iteration > 0")
+    page.page.keyboard.press("Space")
+    page.until(f"!{RACE}.clock.playing")
+    page.get(f"{RACE}.clock.seek(1)")
+    for key, wanted in (("ArrowRight", 2), ("s", 3), ("ArrowLeft", 2), ("Shift+ArrowLeft", 0)):
+        page.page.keyboard.press(key)
+        page.until(f"{RACE}.clock.iteration === {wanted}")
+    assert page.page.locator("[data-testid=race-clock]").inner_text().startswith("iteration 0 /")
+    assert page.get("window.poise.store.get('answer').views[0].sentence").startswith("after 0 iterations of")
+    page.page.locator("[data-testid=race-speed]").select_option("60")
+    assert page.get(f"{RACE}.clock.speed") == 60
+    page.page.locator("[data-testid=race-damped_least_squares]").check()
+    page.until("document.querySelectorAll('.view').length === 5")
+    page.page.locator("[data-testid=race-ccd]").uncheck()
+    page.until("document.querySelectorAll('.view').length === 4")
+    page.page.keyboard.press("m")
+    page.until("document.querySelectorAll('.view').length === 1")
+    assert page.page.locator("[data-testid=outcome]").is_visible()
+    first = page.get("[...window.poise.racing.made.values().next().value.paths[0].start]")
+    held = page.get("[...window.poise.solving.poser.q]")
+    drag_target(page, -30, 20)
+    assert page.get("window.poise.solving.poser.answer.status") == "reached"
+    page.page.keyboard.press("m")
+    page.until(RACE)
+    assert page.get(f"[...{RACE}.paths[0].start]") == held  # where the target was taken
+    page.page.keyboard.press("m")
+    page.page.locator("[data-testid=solve-more] summary").click()
+    page.page.locator("[data-testid=reset]").click()
+    page.page.locator("[data-testid=solve-more] summary").click()
+    page.page.keyboard.press("m")
+    page.until(RACE)
+    assert page.get(f"[...{RACE}.paths[0].start]") == first
 
 
-def test_the_limb_that_is_pulled_in_a_file_races_to_the_same_target(chromium, tmp_path):
-    document = build_document(poise.load(samples.path("humanoid.glb")))
-    with opened(chromium, tmp_path / "body.html", document) as page:
-        pull(page, "LeftHand", -40, -30)
-        target = page.get("window.poise.solving.poser.pulled.position")
-        page.click("race")
-        page.until(f"{RACE}?.chain.tip === 'LeftHand'")
-        assert page.get(f"{RACE}.chain.position") == target
-        assert page.get(f"{RACE}.clock.last") > 0
-        page.page.locator("[data-testid=race-chain]").select_option("right_leg")
-        page.until(f"{RACE}.chain.id === 'right_leg'")
-        drag_target(page, 20, -60)
-        assert page.get(f"{RACE}.clock.last") > 0
-        page.click("race")
-        page.until("document.querySelectorAll('.view').length === 1")
-        assert page.get("window.poise.solving.poser.pulled.joint") == "LeftHand"
+def test_the_limb_that_is_pulled_in_a_file_races_to_the_same_target(offline):
+    page = offline("body", RACING)
+    pull(page, "LeftHand", -40, -30)
+    target = page.get("window.poise.solving.poser.pulled.position")
+    page.click("race")
+    page.until(f"{RACE}?.chain.tip === 'LeftHand'")
+    assert page.get(f"{RACE}.chain.position") == target
+    assert page.get(f"{RACE}.clock.last") > 0
+    page.page.locator("[data-testid=race-chain]").select_option("right_leg")
+    page.until(f"{RACE}.chain.id === 'right_leg'")
+    drag_target(page, 20, -60)
+    assert page.get(f"{RACE}.clock.last") > 0
+    page.click("race")
+    page.until("document.querySelectorAll('.view').length === 1")
+    assert page.get("window.poise.solving.poser.pulled.joint") == "LeftHand"
 
 
-def test_a_race_in_a_file_begins_where_the_pull_did(chromium, tmp_path):
-    document = build_document(poise.load(samples.path("humanoid.glb")))
-    with opened(chromium, tmp_path / "body.html", document) as page:
-        pull(page, "Hips", 30, 20)
-        page.page.mouse.move(5, 5)
-        before = page.get("[...window.poise.solving.poser.q]")
-        pull(page, "LeftHand", -40, -30)
-        page.click("race")
-        page.until(f"{RACE}?.chain.tip === 'LeftHand'")
-        assert page.get(f"[...{RACE}.paths[0].start]") == before
-        assert page.get(f"{RACE}.clock.last") > 0
-        page.page.locator("[data-testid=race-chain]").select_option("right_arm")  # not pulled: as it is shown
-        page.until(f"{RACE}.chain.id === 'right_arm'")
-        assert page.get(f"[...{RACE}.paths[0].start]") == page.get("[...window.poise.solving.poser.q]")
-        assert page.get(f"{RACE}.clock.last") == 0
+def test_a_race_in_a_file_begins_where_the_pull_did(offline):
+    page = offline("body", RACING)
+    pull(page, "Hips", 30, 20)
+    page.page.mouse.move(5, 5)
+    before = page.get("[...window.poise.solving.poser.q]")
+    pull(page, "LeftHand", -40, -30)
+    page.click("race")
+    page.until(f"{RACE}?.chain.tip === 'LeftHand'")
+    assert page.get(f"[...{RACE}.paths[0].start]") == before
+    assert page.get(f"{RACE}.clock.last") > 0
+    page.page.locator("[data-testid=race-chain]").select_option("right_arm")  # not pulled: as it is shown
+    page.until(f"{RACE}.chain.id === 'right_arm'")
+    assert page.get(f"[...{RACE}.paths[0].start]") == page.get("[...window.poise.solving.poser.q]")
+    assert page.get(f"{RACE}.clock.last") == 0
 
 
-def test_a_race_in_a_file_of_a_clip_begins_at_the_frame(chromium, tmp_path):
-    document = build_document(poise.load(samples.path("humanoid.bvh")))
-    with opened(chromium, tmp_path / "clip.html", document) as page:
-        page.until("window.poise.solving")
-        page.page.keyboard.press("Space")
-        page.until("!window.poise.playing")
-        shown = page.get("window.poise.shown")
-        page.click("race")
-        page.until(RACE)
-        assert page.get(f"[...{RACE}.paths[0].start]") == page.get(
-            f"[...window.poise.solving.poser.readFrame({shown})]"
-        )
-        page.click("race")
-        page.until("document.querySelectorAll('.view').length === 1")
-        assert page.get("window.poise.shown") == shown
+def test_a_race_in_a_file_of_a_clip_begins_at_the_frame(offline):
+    page = offline("clip", RACING)
+    page.until("window.poise.solving")
+    page.page.keyboard.press("Space")
+    page.until("!window.poise.playing")
+    shown = page.get("window.poise.shown")
+    page.click("race")
+    page.until(RACE)
+    assert page.get(f"[...{RACE}.paths[0].start]") == page.get(f"[...window.poise.solving.poser.readFrame({shown})]")
+    page.click("race")
+    page.until("document.querySelectorAll('.view').length === 1")
+    assert page.get("window.poise.shown") == shown
 
 
-def test_a_race_in_a_file_waits_where_motion_is_reduced(chromium, tmp_path):
+def test_a_race_in_a_file_waits_where_motion_is_reduced(chromium, offline):
     context = chromium.new_context(reduced_motion="reduce")
-    with opened(chromium, tmp_path / "race.html", scenes.build_scene("race"), context=context) as page:
-        page.until(f"{RACE} && !{RACE}.clock.playing")
-        assert page.get(f"{RACE}.clock.iteration") == 0
-        page.page.keyboard.press("Space")
-        page.until(f"{RACE}.clock.iteration > 0")
+    page = offline("race", RACING, context=context)
+    page.until(f"{RACE} && !{RACE}.clock.playing")
+    assert page.get(f"{RACE}.clock.iteration") == 0
+    page.page.keyboard.press("Space")
+    page.until(f"{RACE}.clock.iteration > 0")
 
 
-def test_a_file_of_a_body_is_small():
-    rig = poise.load(samples.path("humanoid.glb"))
-    assert len(build_document_page(build_document(rig))) < 2_500_000
+def test_a_file_of_a_body_is_small(saved):
+    assert saved("body").stat().st_size < 2_500_000

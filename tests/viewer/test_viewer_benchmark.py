@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.long
+from tests.workload import is_drawn
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not is_drawn("benchmark of the viewer", 4), reason="this commit does not draw it"),
+]
 
 FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
 
