@@ -203,14 +203,53 @@ def test_a_robot_without_hands_keeps_its_joints_in_place(data):
     assert still.skeleton.names == poise.retarget(clip, robot, source=walk).skeleton.names
 
 
-def test_limbs_that_do_not_move_are_refused():
+def build_statue(fixed, missing=()):
+    """A person with hinges for knees, fixed joints and missing ones where a name has one of these parts."""
     person = build_character([1.0] * 12)
-    kinds = [Kind.FIXED if "Arm" in name or "Hand" in name else kind
-             for name, kind in zip(person.names, person.kinds, strict=True)]  # fmt: skip
-    statue = poise.Skeleton.build(person.names, person.parents, kinds, offsets=person.A[:, :3], up="y")
-    roles = build_rig(person).roles.joints
+    kept = [row for row, name in enumerate(person.names) if not any(part in name for part in missing)]
+    names = [person.names[row] for row in kept]
+    kinds = [Kind.HINGE if name in ("LeftLeg", "RightLeg") else Kind.BALL for name in names]
+    kinds = [Kind.FIXED if any(part in name for part in fixed) else kind
+             for name, kind in zip(names, kinds, strict=True)]  # fmt: skip
+    parents = [kept.index(int(person.parents[row])) if person.parents[row] >= 0 else -1 for row in kept]
+    axes = np.tile([1.0, 0.0, 0.0], (len(names), 1))
+    statue = poise.Skeleton.build(names, parents, kinds, offsets=person.A[kept, :3], axes=axes, up="y")
+    roles = {role: joint for role, joint in build_rig(person).roles.joints.items() if joint in names}
+    return build_rig(statue, humanoid=roles)
+
+
+def test_legs_that_do_not_move_are_refused():
     with pytest.raises(UnsupportedError, match="moves: there is nothing to retarget onto"):
-        poise.retarget(build_clip(person, 1), build_rig(statue, humanoid=dict(roles)))
+        poise.retarget(build_clip(build_character([1.0] * 12), 1), build_statue(("Leg", "Foot")))
+
+
+@pytest.mark.parametrize(
+    ("fixed", "missing", "note", "unmoved"),
+    [
+        (("Shoulder", "Arm", "Hand"), (), "no joint moves the target's left arm and right arm against its trunk: they",
+         ("leftUpperArm", "rightLowerArm")),
+        (("LeftShoulder", "LeftArm"), (), "no joint moves the target's left upper arm against its trunk: it stays",
+         ("leftUpperArm",)),
+        ((), ("Arm", "Hand", "Shoulder", "Spine", "Head", "Neck"),
+         "the target has no known left and right arm: trunk and legs follow", ("leftUpperArm", "rightLowerArm")),
+        ((), ("RightForeArm", "RightHand"), "the target has no known right arm: trunk and", ("rightUpperArm",)),
+    ],
+    ids=["fixed", "one fixed joint", "legs alone", "half an arm"],
+)  # fmt: skip
+def test_a_robot_needs_legs_alone(fixed, missing, note, unmoved):
+    clip, robot = build_clip(build_character([1.0] * 12), 1), build_statue(fixed, missing)
+    done = poise.retarget(clip, robot, ground=False)
+    assert any(one.startswith(note) for one in done.notes), done.notes
+    joints = build_rig(clip.skeleton).roles.joints
+    for role, end in LIMBS:
+        if "Leg" in role:
+            ways = [find_directions(one, joints, role, end) for one in (clip, done)]
+            assert np.median(measure_angles(*ways)) < 5.0
+    reported = {limb.role for limb in done.report.limbs}
+    assert "leftLowerLeg" in reported
+    assert not reported & {*unmoved}
+    live = poise.Retargeter(build_rig(clip.skeleton, clips=(clip,)), robot)
+    assert live(clip.poses[0], 0.01).skeleton.names == done.skeleton.names
 
 
 def test_a_clip_of_one_frame_goes_onto_a_robot(walking_g1):

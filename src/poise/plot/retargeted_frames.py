@@ -183,10 +183,12 @@ def _list_joints(body: Body) -> list[tuple[int, int]]:
 def _find_headings(points: Floats, body: Body, times: Floats) -> Floats:
     """Find the level headings (F, 3) of a figure.
 
-    They are square to hips and shoulders, smoothed over a second.
+    They are square to hips and shoulders, as far as they are known, smoothed over a second.
     """
     across = np.zeros((len(points), 3))
     for part in ("UpperLeg", "UpperArm"):
+        if not all(f"{side}{part}" in body.rows for side in SIDES):
+            continue
         across += normalise(points[:, body.rows[f"left{part}"]] - points[:, body.rows[f"right{part}"]])
     heading = np.stack([across[:, 1], -across[:, 0], np.zeros(len(points))], axis=-1)
     lengths = np.linalg.norm(heading, axis=-1)

@@ -19,6 +19,7 @@ from poise.model.rig import Rig
 from poise.model.roles.bone_names import BONES, SIDES
 from poise.model.roles.role_search import MIN_CONFIDENCE
 from poise.model.skeleton import Kind, Skeleton
+from poise.retargeting.bend_axes import LIMBS
 from poise.retargeting.body import FINGER_PARTS, FINGERS, REQUIRED_PARTS, check_limb_order, split_role
 
 # confidence of a role below which it is not matched
@@ -209,7 +210,7 @@ def match(source: Rig, target: Rig, *, clip: Clip | None = None) -> Match:
     Raises
     ------
     UnsupportedError
-        For a character without known arms and legs, and for animals.
+        For a character without known arms and legs, and for animals. A robot as a target needs legs alone.
     """
     for name, rig in (("the source", source), ("the target", target)):
         check_type(rig, Rig, name)
@@ -230,9 +231,12 @@ def match_roles(source: Roles, target: Roles) -> Match:
 
 
 def check_target(roles: Roles) -> None:
-    """Refuse a target without known, moving arms and legs, and animals."""
+    """Refuse a target without known limbs, and animals.
+
+    Legs of robots must move; their arms need not be known.
+    """
     check_limbs(roles, "target")
-    check_moving_limbs(roles.skeleton, _list_joints(roles))
+    check_moving_legs(roles.skeleton, _list_joints(roles))
 
 
 def check_limbs(roles: Roles, name: str) -> None:
@@ -244,26 +248,26 @@ def check_limbs(roles: Roles, name: str) -> None:
     missing = [role for role in _list_required_roles(is_robot=is_robot) if role not in joints]
     if missing:
         remainder = f" and {len(missing) - 3} more" if len(missing) > 3 else ""  # noqa: PLR2004
+        limbs = "legs" if is_robot else "arms and legs"
         raise UnsupportedError(
-            f"the {name} has no known {', '.join(missing[:3])}{remainder}: name arms and legs in the [humanoid] table "
+            f"the {name} has no known {', '.join(missing[:3])}{remainder}: name {limbs} in the [humanoid] table "
             f'of its sidecar, such as {missing[0]} = "JOINT"'
         )
 
 
-def check_moving_limbs(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
-    """Refuse a target with arms or legs of fixed joints."""
+def check_moving_legs(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
+    """Refuse a target with legs of fixed joints."""
     if not has_hinges(skeleton, joints):
         return
     for side in SIDES:
-        for first, last in (("UpperLeg", "Foot"), ("UpperArm", "LowerArm")):
-            start, end = (skeleton.index(joints[f"{side}{part}"]) for part in (first, last))
-            path = skeleton.list_path(end)
-            rows = path[path.index(start) :] if start in path else [start, end]  # a foot beside its leg
-            if all(skeleton.kinds[row] == Kind.FIXED for row in rows):
-                raise UnsupportedError(
-                    f"no joint from {joints[f'{side}{first}']!r} to {joints[f'{side}{last}']!r} of the target moves: "
-                    "there is nothing to retarget onto"
-                )
+        start, end = (skeleton.index(joints[f"{side}{part}"]) for part in ("UpperLeg", "Foot"))
+        path = skeleton.list_path(end)
+        rows = path[path.index(start) :] if start in path else [start, end]  # a foot beside its leg
+        if all(skeleton.kinds[row] == Kind.FIXED for row in rows):
+            raise UnsupportedError(
+                f"no joint from {skeleton.names[start]!r} to {skeleton.names[end]!r} of the target moves: "
+                "there is nothing to retarget onto"
+            )
 
 
 def has_hinges(skeleton: Skeleton, joints: Mapping[str, str]) -> bool:
@@ -336,15 +340,19 @@ def check_match(value: Match, source: Skeleton | None, target: Skeleton) -> Matc
         for joint, skeleton in ((row.source, source), (row.target, target)):
             if joint and skeleton is not None and joint not in skeleton:
                 raise UnknownNameError(f"joint for {row.role}", joint, skeleton.names, plural="joints")
-    named = {row.role for row in value.joints if row.source and row.target}
-    is_robot = has_hinges(target, {row.role: row.target for row in value.joints if row.target})
-    missing = [role for role in _list_required_roles(is_robot=is_robot) if role not in named]
+    sources, targets = (value.list_joints(of_target=of_target) for of_target in (False, True))
+    required = _list_required_roles(is_robot=has_hinges(target, targets))
+    missing = [role for role in required if role not in sources or role not in targets]
+    missing += [role for role in _list_required_roles(is_robot=False) if role not in sources]
     if missing:
-        raise InputError(f"a match names arms and legs of both characters, skipped or not: {missing[0]} is not paired")
+        raise InputError(
+            "a match names arms and legs of both characters, skipped or not (of a robot its legs): "
+            f"{missing[0]} is not paired"
+        )
     for skeleton, is_target in ((source, False), (target, True)):
         if skeleton is not None:
-            check_limb_order(skeleton, value.list_joints(of_target=is_target))
-    check_moving_limbs(target, {row.role: row.target for row in value.joints if row.target})
+            check_limb_order(skeleton, targets if is_target else sources)
+    check_moving_legs(target, targets)
     return value
 
 
@@ -363,5 +371,6 @@ def list_skipped_sides(match: Match, parts: Sequence[str]) -> list[str]:
 
 
 def _list_required_roles(*, is_robot: bool) -> list[str]:
-    """List the roles required of both characters. Forearms of robots may end without a hand."""
-    return [f"{side}{part}" for side in SIDES for part in REQUIRED_PARTS if not is_robot or part != "Hand"]
+    """List the roles required of a character. Robots as targets need legs alone."""
+    parts = LIMBS[1] if is_robot else REQUIRED_PARTS
+    return [f"{side}{part}" for side in SIDES for part in parts]

@@ -311,7 +311,7 @@ def build_report(measured: Measured) -> RetargetReport:
     clearance = ()
     if robot is None:
         clearance = measure_arm_clearance((measured.source.poses, measured.target.poses), measured.bodies)
-    jumps = _measure_jumps(source, target, measured.bodies) if len(everywhere) >= _MIN_JUMP_FRAMES else ()
+    jumps = _measure_jumps(source, target, measured) if len(everywhere) >= _MIN_JUMP_FRAMES else ()
     return RetargetReport(
         name=measured.target.name,
         frames=len(everywhere),
@@ -368,8 +368,11 @@ def _measure_limbs(measured: Measured, source: Transforms, target: Transforms) -
     """Measure direction errors and twists (F,) of segments [degrees]."""
     body, target_body = measured.bodies
     errors: dict[str, tuple[Floats, Floats]] = {}
+    fixed = () if measured.robot is None else measured.robot.robot.fixed
     for row in measured.match.joints:
-        if not row.is_used or not is_limb(row.role) or not all(_has_next(body, row.role) for body in measured.bodies):
+        if row.role in fixed or not row.is_used or not is_limb(row.role):
+            continue
+        if not all(_has_next(body, row.role) for body in measured.bodies):
             continue
         directions = [
             rotations.rotate(one.world_turn, _find_directions(one, row.role, world.positions))
@@ -409,12 +412,13 @@ def _summarise_limb(role: str, angles: Floats, twists: Floats, frames: Bools) ->
     return LimbError(role, p50, p95, p99, float(angles[worst]), worst, float(np.percentile(twists[frames], 95.0)))
 
 
-def _measure_jumps(source: Transforms, target: Transforms, bodies: tuple[Body, Body]) -> tuple[Jump, ...]:
-    """Measure changes of step of hands and ankles."""
+def _measure_jumps(source: Transforms, target: Transforms, measured: Measured) -> tuple[Jump, ...]:
+    """Measure changes of step of hands and ankles. Fixed ones are left out."""
+    bodies, fixed = measured.bodies, () if measured.robot is None else measured.robot.robot.fixed
     jumps: list[Jump] = []
     for side in SIDES:
         for end in ("Hand", "Foot"):
-            if not all(f"{side}{end}" in body.rows for body in bodies):
+            if f"{side}{end}" in fixed or not all(f"{side}{end}" in body.rows for body in bodies):
                 continue
             changes = [
                 np.linalg.norm(np.diff(world.positions[:, body.rows[f"{side}{end}"]], 2, axis=0), axis=-1)

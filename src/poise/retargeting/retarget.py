@@ -47,7 +47,7 @@ from poise.retargeting.match import (
 )
 from poise.retargeting.report import Measured, RetargetReport, build_report
 from poise.retargeting.robot import RobotJob, RobotMotion, retarget_onto_robot
-from poise.retargeting.robot_body import leave_out_hands, measure_robot_body
+from poise.retargeting.robot_body import leave_out_added_joints, measure_robot_body
 from poise.retargeting.robot_weights import RobotWeights, check_weights
 from poise.retargeting.root_path import (
     KEPT_HIPS_NOTE,
@@ -396,7 +396,7 @@ def _retarget_onto_robot(job: RobotJob, notes: Sequence[str], advance: Advance) 
     all_notes = [*notes, *describe_bodies(job.bodies), *more_notes]
     if motion.contacts is not None and job.root == "in_place":
         all_notes.append(_IN_PLACE_NOTE)
-    bodies = job.bodies[0], leave_out_hands(job.bodies[1], solved.skeleton)
+    bodies = job.bodies[0], leave_out_added_joints(job.bodies[1], solved.skeleton)
     return Retargeted(
         solved.times, solved.poses, solved.name, match=job.match, bodies=bodies,
         contacts=job.standing.contacts, source=job.clip, touching=np.zeros(len(solved)),

@@ -35,7 +35,7 @@ from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body, Segment
 from poise.retargeting.match import Match, list_skipped_sides
-from poise.retargeting.robot_body import leave_out_hands
+from poise.retargeting.robot_body import LEG_PARTS, describe_fixed_limbs, leave_out_added_joints, list_fixed_roles
 from poise.retargeting.robot_clearance import find_pairs
 from poise.retargeting.robot_match import list_idle_turns
 from poise.retargeting.robot_soles import StandingRobot, describe_feet
@@ -55,7 +55,6 @@ from poise.retargeting.root_path import (
 # [s] half the window over which the body's shift with its feet is smoothed, and how long beside a stance a foot is
 # held as firmly as in it
 _SHIFT_HALF_WINDOW_S, _STANCE_RAMP_S = 0.1, 0.05
-LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot")
 _DEFAULT_STEP_S = 1.0 / 60.0  # of a clip of one frame
 # why no feet are held
 NO_UP_REASON = "neither y nor z is up in the target's file"
@@ -71,6 +70,7 @@ class Robot(NamedTuple):
     speeds  (K - 6,) largest speeds that are kept; infinite where there are none
     pairs   parts that are to stay apart, and
     parts   their names
+    fixed   parts of limbs that no joint moves against the trunk
     notes   what was assumed
     """
 
@@ -80,6 +80,7 @@ class Robot(NamedTuple):
     speeds: Floats
     pairs: CapsulePairs
     parts: tuple[tuple[str, str], ...]
+    fixed: tuple[str, ...]
     notes: tuple[str, ...]
 
     @property
@@ -142,7 +143,9 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
     solved, motion = solve_robot(job.clip, source, robot, job.match, path, contacts, terrain, job.weights)
     held = () if terrain is None else describe_feet(solved, motion.stand(), terrain)
     if job.root == "in_place":
-        poses = move_hips(solved.poses, leave_out_hands(body, solved.skeleton), -find_level_path(solved.times, path))
+        poses = move_hips(
+            solved.poses, leave_out_added_joints(body, solved.skeleton), -find_level_path(solved.times, path)
+        )
         solved = Clip(solved.times, poses, solved.name)
     return solved, motion, (*robot.notes, *notes, *describe_turns(job), *held)
 
@@ -203,7 +206,8 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
     """
     tree, shapes = build_tree(target.skeleton), read_collision_shapes(target)
     found = {side: _find_sole(side, body, shapes) for side in SIDES}
-    notes = list[str]()
+    fixed = list_fixed_roles(body, tree)
+    notes = describe_fixed_limbs(body, tree, fixed)
     feet = {f"{side}Foot": _turn_foot(body.segments[f"{side}Foot"], sole.axes) for side, sole in found.items()}
     body = body._replace(segments={**body.segments, **feet})
     if not all(sole.is_shown for sole in found.values()):
@@ -220,6 +224,7 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
         _choose_speeds(tree, speed),
         pairs,
         parts,
+        fixed,
         tuple(notes),
     )
 

@@ -1,36 +1,48 @@
-"""Bodies of robots: missing hands, and the axes of their world."""
+"""Bodies of robots, some without hands or moving arms.
+
+Also the axes of their world.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from itertools import product
 
 import numpy as np
 
 from poise.errors import UnsupportedError
+from poise.ground.robot.tree import RobotTree
 from poise.io.collision_shapes import CollisionShapes, read_collision_shapes
 from poise.io.inertials import Inertial
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise, snap_to_axis
-from poise.model.anatomy.rest_geometry import BodyFrame
+from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_transforms
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import Kind, Skeleton
+from poise.retargeting.bend_axes import LIMBS
 from poise.retargeting.body import Body, measure_body
 
+ARM_PARTS, LEG_PARTS = LIMBS
+_NEEDED_ARM_PARTS = ARM_PARTS[:2]  # forearms may end without a hand
+# of the leg: trunk and bones of arms that are added (after Drillis & Contini 1966)
+_TRUNK_LENGTH, _ARM_BONE_LENGTH = 0.6, 0.35
+_UPPER_PARTS = ("UpperArm", "LowerArm", "upper arm"), ("UpperLeg", "LowerLeg", "thigh")
 # cosine: a rest pose that is tilted by more lies, and does not show where the robot looks
 _LYING_COSINE = np.cos(np.radians(30.0))
 _FORWARD = {"x": (0.0, 1.0, 0.0), "y": (0.0, 0.0, 1.0), "z": (1.0, 0.0, 0.0)}
 
 
 def measure_robot_body(target: Rig, joints: Mapping[str, str]) -> Body:
-    """Measure the body of a robot. Without hands its forearms end at twice the way to their centres of mass.
+    """Measure the body of a robot.
 
-    Rows of such hands are behind those of the skeleton.
+    Without hands its forearms end at twice the way to their centres of mass, without known arms they hang from a trunk
+    of human length. Rows of what is added are behind those of the skeleton.
     """
-    missing = [side for side in SIDES if f"{side}Hand" not in joints]
-    skeleton, named = target.skeleton, dict(joints)
+    skeleton, named = _add_arms(target.skeleton, joints)
+    missing = [side for side in SIDES if f"{side}Hand" not in named]
     if missing:
         shapes = read_collision_shapes(target)
         for side in missing:
@@ -39,6 +51,41 @@ def measure_robot_body(target: Rig, joints: Mapping[str, str]) -> Body:
             named[f"{side}Hand"] = f"{skeleton.names[row]} end"
             skeleton = _add_fixed_joint(skeleton, named[f"{side}Hand"], row, end)
     return _stand_in_world(measure_body(skeleton, named, []))
+
+
+def _add_arms(skeleton: Skeleton, joints: Mapping[str, str]) -> tuple[Skeleton, dict[str, str]]:
+    """Add fixed arms where none are known. Also return all joints by role.
+
+    They hang from the top of the trunk.
+    """
+    named, world = dict(joints), compute_rest_transforms(skeleton)
+    legs = {side: [world[skeleton.index(joints[f"{side}{part}"]), :3, 3] for part in LEG_PARTS] for side in SIDES}
+    stand = np.mean([leg[0] - leg[-1] for leg in legs.values()], axis=0)
+    length = float(np.mean([np.linalg.norm(np.diff(leg, axis=0), axis=1).sum() for leg in legs.values()]))
+    up = length * (np.eye(3)["xyz".index(skeleton.up)] if skeleton.up else snap_to_axis(stand, 0.0))
+    for side, leg in legs.items():
+        if all(f"{side}{part}" in joints for part in _NEEDED_ARM_PARTS):
+            continue
+        parent, place = _find_trunk_top(skeleton, joints), leg[0] + _TRUNK_LENGTH * up
+        for part in ARM_PARTS:
+            turn, start = world[parent, :3, :3], world[parent, :3, 3]
+            offset = turn.T @ (place - start)
+            named[f"{side}{part}"] = f"{side}{part} of no joint"
+            skeleton = _add_fixed_joint(skeleton, named[f"{side}{part}"], parent, offset)
+            parent, place, world = len(skeleton) - 1, place - _ARM_BONE_LENGTH * up, compute_rest_transforms(skeleton)
+    return skeleton, named
+
+
+def _find_trunk_top(skeleton: Skeleton, joints: Mapping[str, str]) -> int:
+    """Find the highest known joint of the trunk.
+
+    Without one it is the last one above both legs.
+    """
+    known = [joints[role] for role in ("upperChest", "chest", "spine", "hips") if role in joints]
+    if known:
+        return skeleton.index(known[0])
+    paths = [skeleton.list_path(skeleton.index(joints[f"{side}UpperLeg"])) for side in SIDES]
+    return max(row for row in paths[0][:-1] if row in paths[1])
 
 
 def _find_centre(target: Rig, row: int, shapes: CollisionShapes) -> Floats:
@@ -98,7 +145,48 @@ def turn_to_body(body: BodyFrame) -> Floats:
     return rotations.from_matrix(np.stack([body.forward, body.left, body.up]))
 
 
-def leave_out_hands(body: Body, skeleton: Skeleton) -> Body:
-    """Return the body without hands beyond a skeleton's joints."""
+def leave_out_added_joints(body: Body, skeleton: Skeleton) -> Body:
+    """Return the body without what was added behind a skeleton's joints."""
     rows = {role: row for role, row in body.rows.items() if row < len(skeleton)}
     return body._replace(skeleton=skeleton, rows=rows, joints={role: body.joints[role] for role in rows})
+
+
+# --- Limbs that cannot move ------------------------------------------------------------------------------------------
+
+
+def list_moving_rows(tree: RobotTree) -> set[int]:
+    """List the joints with more than one value. Others are locked."""
+    moving = {unknown.row for unknown in tree.unknowns if unknown.low < unknown.high}
+    return moving | {row for row, coupling in enumerate(tree.skeleton.couplings) if coupling is not None}
+
+
+def list_fixed_roles(body: Body, tree: RobotTree) -> tuple[str, ...]:
+    """List the parts of limbs without a joint to move them.
+
+    They are fixed to the trunk.
+    """
+    moving, trunk, fixed = list_moving_rows(tree), {*body.spine.rows}, list[str]()
+    for side, part in product(SIDES, (*ARM_PARTS, *LEG_PARTS)):
+        path = body.skeleton.list_path(body.segments[f"{side}{part}"].carrier)
+        below = max((place + 1 for place, row in enumerate(path) if row in trunk), default=0)
+        if not any(row in moving for row in path[below:]):
+            fixed.append(f"{side}{part}")
+    return tuple(fixed)
+
+
+def describe_fixed_limbs(body: Body, tree: RobotTree, fixed: Collection[str]) -> list[str]:
+    """Describe unknown arms, and parts of limbs fixed to the trunk."""
+    unknown = [side for side in SIDES if body.rows[f"{side}UpperArm"] >= len(tree.nodes)]
+    stiff = [f"{side} arm" for side in SIDES if side not in unknown and f"{side}LowerArm" in fixed]
+    stiff += [
+        f"{side} {word}"
+        for side, (part, after, word) in product(SIDES, _UPPER_PARTS)
+        if f"{side}{part}" in fixed and f"{side}{after}" not in fixed
+    ]
+    notes: list[str] = []
+    if unknown:
+        notes.append(f"the target has no known {' and '.join(unknown)} arm: trunk and legs follow the source")
+    if stiff:
+        stay = "it stays" if len(stiff) == 1 else "they stay"
+        notes.append(f"no joint moves the target's {' and '.join(stiff)} against its trunk: {stay} as at rest")
+    return notes

@@ -59,9 +59,11 @@ def find_pairs(
     """Find the capsules to keep apart. Also return the names of both parts.
 
     Parts that are nearer to each other at rest may be as near as they are there. Hands that the file does not have are
-    left out.
+    left out, and so is the chest of a robot that is hips and legs alone.
     """
     capsules = {capsule.part: capsule for capsule in _list_capsules(body, shapes) if capsule.row < len(tree.nodes)}
+    if len(body.spine.rows) == 1 and all(body.rows[f"{side}UpperArm"] >= len(tree.nodes) for side in SIDES):
+        del capsules["chest"]
     names = [pair for pair in _list_pairs() if all(part in capsules for part in pair)]
     if not names:
         return NO_PAIRS, ()

@@ -19,7 +19,7 @@ from poise.model.clip import Clip
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import NEXT_PARTS, Body, Segment
 from poise.retargeting.match import Match
-from poise.retargeting.robot_body import turn_to_body
+from poise.retargeting.robot_body import list_fixed_roles, turn_to_body
 from poise.retargeting.robot_match import find_row, list_held_rows, list_idle_turns
 from poise.retargeting.robot_weights import RobotWeights
 
@@ -81,7 +81,7 @@ class TaskBuilder:
         source, target = bodies
         self.source, self.target, self.tree, self.match, self.weights = source, target, tree, match, weights
         self.held = list_held_rows(target, match)
-        self._used = {row.role for row in match.joints if row.is_used}
+        self._used = {row.role for row in match.joints if row.is_used} - {*list_fixed_roles(target, tree)}
         self._idle_turns = list_idle_turns(target, match)
         self.turns = rotations.multiply(source.world_turn, world.rotations)
         self.places = rotations.rotate(source.world_turn, world.positions)

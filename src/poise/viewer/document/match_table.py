@@ -53,7 +53,7 @@ def _describe_pair(pair: MotionPair) -> dict[str, Any]:
 def _find_limbs(body: Body) -> dict[str, str]:
     """Find the limb of each joint. Joints of the trunk have none."""
     skeleton = body.skeleton
-    starts = {body.rows[role]: limb for role, limb in _LIMB_STARTS.items()}
+    starts = {body.rows[role]: limb for role, limb in _LIMB_STARTS.items() if role in body.rows}
     limbs: dict[int, str] = {}
     for row, parent in enumerate(skeleton.parents.tolist()):
         limb = starts.get(row) or limbs.get(parent)
