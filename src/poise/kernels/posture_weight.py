@@ -25,6 +25,29 @@ def is_outer_edge(corners, i, j):
     return True
 
 
+@kernel("F3 I1 F1 F2 wF2 ->")
+def add_up_masses(maps, rows, shares, centres, moments):
+    """Fill moments (k, 3) of some rows' masses.
+
+    They are added up one by one.
+
+    maps     (k, n, 12)  world transforms of a skeleton's rows
+    rows     (r,)        the rows that count
+    shares   (n,)        of the whole mass
+    centres  (n, 3)      of each row's mass in its frame
+    """
+    for k in range(maps.shape[0]):
+        for axis in range(3):
+            moments[k, axis] = 0.0
+        for i in range(rows.shape[0]):
+            row = rows[i]
+            own, centre = maps[k, row], centres[row]
+            for axis in range(3):
+                a = 4 * axis
+                along = own[a] * centre[0] + own[a + 1] * centre[1] + own[a + 2] * centre[2] + own[a + 3]
+                moments[k, axis] += shares[row] * along
+
+
 @kernel("F3 F2 wF2 ->")
 def find_support_offsets(corners, points, offsets):
     """Fill offsets (k, 2) from points to their supports.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InputError, quote_value
+from poise.kernels import entries
 from poise.kernels.levels import LEVELS, find_level
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -159,13 +160,19 @@ def abbreviate(value: object) -> str:
 def prepare_for_kernel(array: Floats) -> Floats:
     """Return an array in the layout of compiled kernels.
 
-    It is float64 in C order, aligned, writable; a copy only where needed.
-
-    Numba would compile for seconds for every other kind of array, and refuse numbers in another byte order.
+    It is float64 in C order and aligned; a copy only where needed. It may be read-only where the library has the code
+    of all kernels: Numba would compile for seconds for every other kind of array, and refuse numbers in another byte
+    order.
     """
-    return (
-        array if array.flags.carray and array.dtype is _FLOAT_DTYPE else np.array(array, dtype=_FLOAT_DTYPE, order="C")
-    )
+    flags = array.flags
+    if array.dtype is _FLOAT_DTYPE and (flags.carray or (flags.c_contiguous and flags.aligned and _has_code_of_all())):
+        return array
+    return np.array(array, dtype=_FLOAT_DTYPE, order="C")
+
+
+@cache
+def _has_code_of_all() -> bool:
+    return entries.has_code_of_all()
 
 
 def freeze_array(array: NDArray[np.generic]) -> None:

@@ -6,7 +6,7 @@ Leading axes of q are the batch. A pose computes its local and world transforms.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -181,11 +181,8 @@ class Transforms(FrozenValue):
     @cached_property
     def rotations(self) -> Floats:
         """(..., n, 4) nearest rotations w x y z, w >= 0. Scale and mirroring are removed."""
-        maps = np.array(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))  # a copy: see Pose._local_arrays
-        quaternions = kinematics.compute_rotations(
-            maps, SIMILARITY_TOLERANCE, pose_count=math.prod(self.affine.shape[:-3])
-        )
-        quaternions = quaternions.reshape(*self.affine.shape[:-2], 4)
+        maps = prepare_for_kernel(self.affine.reshape(math.prod(self.affine.shape[:-2]), 12))
+        quaternions = _compute_rotations(maps, math.prod(self.affine.shape[:-3])).reshape(*self.affine.shape[:-2], 4)
         quaternions.setflags(write=False)
         return quaternions
 
@@ -196,6 +193,21 @@ class Transforms(FrozenValue):
         matrices = np.concatenate([self.affine, last_row], axis=-2)
         matrices.setflags(write=False)
         return matrices
+
+
+def find_rotations(world: Transforms, rows: Sequence[int]) -> Floats:
+    """Find the rotations (k, r, 4) of some joints in poses.
+
+    They are rows of `Transforms.rotations`. Those of one pose are kept; of a batch, all would take much of the time.
+    """
+    affine = world.affine.reshape(-1, *world.affine.shape[-3:])
+    if len(affine) == 1:
+        return world.rotations.reshape(*affine.shape[:2], 4)[:, list(rows)]
+    return _compute_rotations(affine[:, list(rows)].reshape(-1, 12), len(affine)).reshape(len(affine), -1, 4)
+
+
+def _compute_rotations(maps: Floats, pose_count: int) -> Floats:
+    return kinematics.compute_rotations(maps, SIMILARITY_TOLERANCE, pose_count=pose_count)
 
 
 def _make_transforms(skeleton: Skeleton, affine: Floats) -> Transforms:
@@ -307,8 +319,7 @@ class Pose(FrozenValue):
     def _local_arrays(self) -> tuple[Floats, Floats]:
         """Local positions and rotations (k, n, 3|4), batch flattened. They are those of A . J."""
         skeleton = self.skeleton
-        # a copy: Numba would compile again for a read-only array
-        q = np.array(self.q.reshape(math.prod(self.shape), skeleton.nq))
+        q = prepare_for_kernel(self.flat_q)
         positions, quaternions = np.zeros((len(q), len(skeleton), 3)), np.zeros((len(q), len(skeleton), 4))
         numpy_kinematics.select_backend(len(q)).compute_local_transforms(
             skeleton.kinds,
@@ -346,7 +357,7 @@ class Pose(FrozenValue):
         if self.q.ndim == 1 and self.translations is None and self.scales is None:
             affine = kinematics.compute_pose_maps(skeleton, None, self.q)
         else:
-            affine = kinematics.compute_world_maps(skeleton, None, self.flat_q.copy(), self._local_offsets)
+            affine = kinematics.compute_world_maps(skeleton, None, prepare_for_kernel(self.flat_q), self._local_offsets)
             affine = affine.reshape(*self.shape, len(skeleton), 3, 4)
         affine.setflags(write=False)
         return _make_transforms(skeleton, affine)
@@ -358,7 +369,7 @@ class Pose(FrozenValue):
         if self.q.ndim == 1 and self.translations is None and self.scales is None:
             affine = kinematics.compute_pose_maps(skeleton, row, self.q)
         else:
-            affine = kinematics.compute_world_maps(skeleton, row, self.flat_q.copy(), self._local_offsets)
+            affine = kinematics.compute_world_maps(skeleton, row, prepare_for_kernel(self.flat_q), self._local_offsets)
             affine = affine.reshape(*self.shape, 3, 4)
         affine.setflags(write=False)
         return _make_transforms(skeleton, affine)
@@ -410,7 +421,9 @@ class Pose(FrozenValue):
             message = f"point has the batch shape {points.shape[:-1]}, which does not go with the pose's, {self.shape}"
             raise InputError(message) from error
         points = prepare_for_kernel(point_rows.reshape(k if points.ndim > 1 else 1, 3))
-        jacobians = kinematics.compute_jacobians(skeleton, row, self.flat_q.copy(), self._local_offsets, points)
+        jacobians = kinematics.compute_jacobians(
+            skeleton, row, prepare_for_kernel(self.flat_q), self._local_offsets, points
+        )
         return jacobians.reshape(*self.shape, 6, skeleton.nv)
 
     @cached_property

@@ -20,6 +20,7 @@ from poise.model.anatomy.rest_geometry import find_confident_joints
 from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame, find_standing_q
 from poise.model.joint_tree import list_below
 from poise.model.numpy_kinematics import compute_world_transforms
+from poise.model.pose import find_rotations
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
@@ -97,9 +98,8 @@ def _lift_hand(
 ) -> Floats:
     """Bend free arms until their hands hang above the floor."""
     pose = problem.make_pose_unchecked(q)
-    world, rows = pose.world, len(problem.skeleton)
-    places = world.positions.reshape(-1, rows, 3)[:, hand.row]
-    turns = world.rotations.reshape(-1, rows, 4)[:, hand.row]
+    places = pose.world.positions.reshape(-1, len(problem.skeleton), 3)[:, hand.row]
+    turns = find_rotations(pose.world, [hand.row])[:, 0]
     points = places[:, None] + rotations.rotate(turns[:, None], hand.points)
     floors = floor.find_planes(points)
     up = floors[:, None, :3]
@@ -122,10 +122,10 @@ def _level_ends(ends: tuple[End, ...], problem: Problem, q: Floats, floor: Floor
         return q
     world, skeleton = problem.make_pose_unchecked(q).world, problem.skeleton
     places = world.positions.reshape(len(q), -1, 3)
-    turns = world.rotations.reshape(len(q), -1, 4)
+    turns = find_rotations(world, [end.row for end in ends])
     found = q
-    for end in ends:
-        own, lifted = np.ascontiguousarray(turns[:, end.row]), np.empty((len(q), 4))
+    for i, end in enumerate(ends):
+        own, lifted = np.ascontiguousarray(turns[:, i]), np.empty((len(q), 4))
         at = np.ascontiguousarray(places[:, end.row])
         points = at[:, None]
         if floor.terrain is not None:
@@ -153,10 +153,11 @@ def turn_ends_back(
     skeleton, found = problem.skeleton, q
     world, clear_world = problem.make_pose_unchecked(q).world, problem.make_pose_unchecked(clear_q).world
     places = world.positions.reshape(len(q), -1, 3)
-    turns, clear_turns = (each.rotations.reshape(len(q), -1, 4) for each in (world, clear_world))
-    for end in parts.ends:
-        own, at = turns[:, end.row], places[:, end.row]
-        way = rotations.multiply(rotations.inverse(own), clear_turns[:, end.row])
+    ends = [end.row for end in parts.ends]
+    turns, clear_turns = find_rotations(world, ends), find_rotations(clear_world, ends)
+    for i, end in enumerate(parts.ends):
+        own, at = turns[:, i], places[:, end.row]
+        way = rotations.multiply(rotations.inverse(own), clear_turns[:, i])
         way = rotations.as_vector(np.where(way[:, :1] < 0.0, -way, way))
         shares = _find_clear_shares(end, at, own, way, floor, tolerance)
         rows = np.flatnonzero(shares)

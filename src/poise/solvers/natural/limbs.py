@@ -40,7 +40,7 @@ from poise.model.kinematics import (
     get_table,
     pack_local_offsets,
 )
-from poise.model.pose import Pose
+from poise.model.pose import Pose, find_rotations
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
@@ -557,7 +557,7 @@ def carry_root(
     """
     targets = np.ascontiguousarray(targets)
     world, count = pose.world, len(targets)
-    firsts = find_first_joints(bends, pose, count)
+    firsts = find_first_joints([one.limb for one in bends], pose, count)
     lengths, is_leg, reaches, leg_reaches = find_reaches(pose.skeleton, bends)
     hips, place = average_points(firsts[:, is_leg]), np.empty((count, 7))
     if turn is not None:
@@ -640,7 +640,7 @@ def twist_spine(
     if not arms or not spine:
         return None
     s, count, joints = pose.skeleton, len(targets), list(spine)
-    shoulders = find_first_joints([bends[arm] for arm in arms], pose, count)
+    shoulders = find_first_joints([bends[arm].limb for arm in arms], pose, count)
     world = pose.world
     pivots = np.broadcast_to(average_points(world.positions.reshape(-1, len(s), 3)[:, joints]), (count, 3))
     up = find_up(s)
@@ -650,7 +650,7 @@ def twist_spine(
     kernels.posture_trunk.find_twists(*figures, twists, pelvis_twists)
     if not twists.any():
         return None
-    turns = world.rotations.reshape(-1, len(s), 4)[:, joints]
+    turns = find_rotations(world, joints)
     axes = rotations.rotate(rotations.inverse(turns), up)
     own, q = _find_spine_columns(s, spine), np.empty((count, s.nq))
     q[:] = pose.flat_q
@@ -668,7 +668,8 @@ def turn_bow(bends: Sequence[Bends], pose: Pose, targets: Floats, twists: Floats
     twists  (k,) of the spine [rad]
     """
     up, (lengths, is_leg, _, _) = find_up(pose.skeleton), find_reaches(pose.skeleton, bends)
-    hips = average_points(find_first_joints([one for one in bends if one.limb.kind == "leg"], pose, len(targets)))
+    limbs = [one.limb for one in bends if one.limb.kind == "leg"]
+    hips = average_points(find_first_joints(limbs, pose, len(targets)))
     drop = dot_rows(hips[:, None] - targets[:, ~is_leg], up) / lengths[is_leg].mean()
     feet = average_points(targets[:, is_leg])
     behind = dot_rows(feet[:, None] - targets[:, ~is_leg], ahead[:, None]) / lengths[~is_leg]
@@ -678,7 +679,7 @@ def turn_bow(bends: Sequence[Bends], pose: Pose, targets: Floats, twists: Floats
 
 def reach_with_legs(bends: Sequence[Bends], pose: Pose, root: str, targets: Floats, shift: Floats) -> Floats:
     """Return places (k, 7) of a root shifted within its legs' reach."""
-    firsts = find_first_joints(bends, pose, len(targets)) + shift[:, None]
+    firsts = find_first_joints([one.limb for one in bends], pose, len(targets)) + shift[:, None]
     lengths, is_leg, _, reaches = find_reaches(pose.skeleton, bends)
     hips, place = average_points(firsts[:, is_leg]), np.empty((len(targets), 7))
     kernels.posture.place_roots(hips, firsts, np.ascontiguousarray(targets), is_leg, lengths * _FOLDED, reaches, place)
@@ -694,7 +695,7 @@ def bend_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) 
     before  the poses in which the axis of the bend stands
     """
     s, q, rows = before.skeleton, after.flat_q.copy(), np.flatnonzero(found.bend)
-    turns = before.world.rotations.reshape(-1, len(s), 4)[:, list(spine)]
+    turns = find_rotations(before.world, spine)
     turns = turns[rows] if len(turns) == len(q) else turns
     axes = rotations.rotate(rotations.inverse(turns), found.axis[rows][:, None])
     own = rows[:, None, None], _find_spine_columns(s, spine)
@@ -723,11 +724,10 @@ def find_up(skeleton: Skeleton) -> Floats:
     return get_or_compute(skeleton, "up", None, lambda: find_standing_frame(skeleton).up)
 
 
-def find_first_joints(bends: Sequence[Bends], pose: Pose, count: int) -> Floats:
+def find_first_joints(limbs: Sequence[RoleLimb], pose: Pose, count: int) -> Floats:
     """Find the first joints (count, l, 3) of limbs in poses (1|count)."""
-    firsts = np.empty((count, len(bends), 3))
-    for j, one in enumerate(bends):
-        firsts[:, j] = _find_maps(one, pose).reshape(-1, one.needed, 3, 4)[:, one.places[1], :, 3]
+    firsts = np.empty((count, len(limbs), 3))
+    firsts[:] = pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, [limb.first for limb in limbs]]
     return firsts
 
 

@@ -452,9 +452,9 @@ def _pose_starts(
     updates, met = np.zeros(len(q), dtype=np.int64), problem.is_met(problem.compute_errors(q, targets), tolerance)
     moved, is_final = ~met, np.zeros(len(q), dtype=np.bool_)
     if moved.any():
-        there, wanted = problem.select_rows(moved), targets[moved]
-        q[moved], updates[moved], is_short = _run_stages(there, stages, wanted, tolerance, silent, obstacles)
-        errors = there.compute_errors(q[moved], wanted)
+        there, wanted = (problem, targets) if moved.all() else (problem.select_rows(moved), targets[moved])
+        q_staged, updates[moved], is_short = _run_stages(there, stages, wanted, tolerance, silent, obstacles)
+        q[moved], errors = q_staged, there.compute_errors(q_staged, wanted)
         met[moved] = there.is_met(errors, tolerance)
         if is_short is not None and has_lone_limbs(problem, stages):
             is_final[moved] = ~met[moved] & _find_final(there, stages, errors, tolerance, is_short)
@@ -582,7 +582,7 @@ def _find_obstacles(
     if kind == "arm" or not arms:
         return obstacles.surround(kind, pose)
     hands = np.stack([targets[:, columns] for _, columns in arms], axis=1)
-    shoulders = find_first_joints([bends for bends, _ in arms], pose, len(targets))
+    shoulders = find_first_joints([bends.limb for bends, _ in arms], pose, len(targets))
     return obstacles.surround_legs(pose.skeleton, shoulders, hands)
 
 

@@ -52,7 +52,7 @@ def bow_from_hips(
     """
     centres, up = pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, hips], find_up(pose.skeleton)
     arms = [j for j, one in enumerate(bends) if one.limb.kind == "arm"]
-    shoulders = average_points(find_first_joints([bends[j] for j in arms], pose, len(targets))) - centres
+    shoulders = average_points(find_first_joints([bends[j].limb for j in arms], pose, len(targets))) - centres
     hands, reach = average_points(targets[:, arms]) - centres, find_reaches(pose.skeleton, bends).all[arms].mean()
     bow = _find_bow(shoulders, hands, reach, ahead, up)
     return _bow(bends, pose, root, hips, spine, targets, ahead, bow) if bow.any() else None
@@ -159,7 +159,7 @@ def _find_bow(shoulders: Floats, hands: Floats, reach: float, ahead: Floats, up:
 def _find_room(bends: Sequence[Bends], pose: Pose, targets: Floats, ahead: Floats) -> Floats:
     """Find how far pelves (k,) may bow over thighs."""
     legs, up = [j for j, one in enumerate(bends) if one.limb.kind == "leg"], find_up(pose.skeleton)
-    firsts, used = find_first_joints([bends[j] for j in legs], pose, len(targets)), np.zeros(len(targets))
+    firsts, used = find_first_joints([bends[j].limb for j in legs], pose, len(targets)), np.zeros(len(targets))
     for i, j in enumerate(legs):
         thigh, shin = bends[j].limb.lengths
         chord = targets[:, j] - firsts[:, i]

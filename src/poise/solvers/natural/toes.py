@@ -15,7 +15,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise
 from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame
-from poise.model.pose import Pose
+from poise.model.pose import Pose, find_rotations
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.natural.limbs import Bends, find_middles, find_poles, find_rotation_columns
@@ -69,8 +69,7 @@ def _find_held_toes(skeleton: Skeleton, foot: int, toes: int) -> HeldToes | None
 
 def stand_flat(held: HeldToes, pose: Pose, places: Floats) -> Floats:
     """Return ankles (k, 3) of flat feet over toe places (k, 3)."""
-    turns = pose.world.rotations.reshape(-1, len(pose.skeleton), 4)[:, held.foot]
-    return places - rotations.rotate(turns, held.joint)
+    return places - rotations.rotate(find_rotations(pose.world, [held.foot])[:, 0], held.joint)
 
 
 def raise_heels(
@@ -82,10 +81,10 @@ def raise_heels(
     targets      (k, 3|7) of the joints of the toes
     """
     count, skeleton, limb = len(targets), pose.skeleton, bends.limb
-    turns = stood.world.rotations.reshape(-1, len(skeleton), 4)
-    foot = np.broadcast_to(turns[:, held.foot], (count, 4))
+    turns = find_rotations(stood.world, [held.foot, held.toes])
+    foot = np.broadcast_to(turns[:, 0], (count, 4))
     hips = np.broadcast_to(pose.world.positions.reshape(-1, len(skeleton), 3)[:, limb.first], (count, 3))
-    toe_turns = targets[:, 3:7] if targets.shape[1] > 3 else np.broadcast_to(turns[:, held.toes], (count, 4))  # noqa: PLR2004
+    toe_turns = targets[:, 3:7] if targets.shape[1] > 3 else np.broadcast_to(turns[:, 1], (count, 4))  # noqa: PLR2004
     across = rotations.rotate(foot, held.axes[2])
 
     def place_feet(angles: Floats) -> Floats:
@@ -133,7 +132,7 @@ def _find_heels(measure_excess: Callable[[Floats], Floats], count: int) -> Float
 def turn_toes(held: HeldToes, pose: Pose, toe_turns: Floats) -> Floats:
     """Turn toes to world rotations (k, 4); return (k, nq)."""
     skeleton, q = pose.skeleton, pose.flat_q.copy()
-    own = pose.world.rotations.reshape(-1, len(skeleton), 4)[:, held.toes]
+    own = find_rotations(pose.world, [held.toes])[:, 0]
     columns = find_rotation_columns(skeleton, held.toes)
     q[:, columns] = rotations.multiply(q[:, columns], rotations.multiply(rotations.inverse(own), toe_turns))
     return skeleton.bounds.clamp_by_kernel(q)

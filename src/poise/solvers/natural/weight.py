@@ -23,7 +23,7 @@ from poise.maths.vectors import cross, dot_rows
 from poise.model.anatomy.rest_geometry import BodyFrame
 from poise.model.anatomy.standing_pose import compute_standing_rotations, find_standing_frame
 from poise.model.mass import MassShares, compute_mass_shares
-from poise.model.pose import Pose
+from poise.model.pose import Pose, find_rotations
 from poise.model.skeleton import Skeleton
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.natural.limbs import RoleLimb, find_limbs
@@ -74,9 +74,8 @@ def find_support_offsets(
     masses = _find_masses(skeleton)
     if masses is None or not any(pinned):
         return None
-    points, rows = after.world.positions.reshape(-1, len(skeleton), 3), np.array([_list_rows(limb) for limb in limbs])
-    is_posed = tips is None
-    tips, count = points[:, rows[:, 2]] if tips is None else tips, len(points)
+    points, is_posed = after.world.positions.reshape(-1, len(skeleton), 3), tips is None
+    tips, count = points[:, [limb.tip for limb in limbs]] if tips is None else tips, len(points)
     body = find_standing_frame(skeleton)
     soles = [_find_sole(skeleton, limb) for limb in limbs]
     standing = [j for j, is_pinned in enumerate(pinned) if is_pinned]
@@ -91,11 +90,8 @@ def find_support_offsets(
     free = [limb for limb in find_limbs(skeleton) if limb.kind == "leg" and limb.tip not in known]
     places += [(_find_sole(skeleton, limb), points[:, limb.tip]) for limb in free]
     corners += [_find_lifted_corners(sole, body, after, ankle, floor, corners[0]) for sole, ankle in places]
-    centres = _compute_centres(masses, after)
-    if not is_posed:
-        firsts = points[:, rows[:, 0]]
-        centres[:, rows] = firsts[:, :, None] + _CENTRE_SHARES[:, None] * (tips - firsts)[:, :, None]
-    offset = _find_offset(_add_up(centres, masses), np.concatenate(corners, axis=1), level)
+    centre = _find_centre(masses, after, () if is_posed else limbs, tips)
+    offset = _find_offset(centre, np.concatenate(corners, axis=1), level)
     if not offset.any():
         return None
     pin = soles[standing[0]]
@@ -127,9 +123,8 @@ def find_upper_mass(pose: Pose) -> tuple[Floats, float]:
     skeleton, masses = pose.skeleton, _find_masses(pose.skeleton)
     assert masses is not None  # an offset to a support has been found
     rows = get_or_compute(skeleton, "above legs", None, lambda: _list_above(skeleton))
-    shares = masses.shares[rows]
-    share = float(shares.sum())
-    return np.add.accumulate(shares[:, None] * _compute_centres(masses, pose)[:, rows], axis=1)[:, -1] / share, share
+    share = float(masses.shares[rows].sum())
+    return _add_up_masses(masses, pose, rows) / share, share
 
 
 def _list_above(skeleton: Skeleton) -> Ints:
@@ -186,7 +181,7 @@ def _find_start_corners(sole: _Sole, body: BodyFrame, start: Pose) -> Floats:
 
 def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, ankle: Floats) -> Floats:
     """Find a sole's corners (k, 4, 2) along front and left."""
-    turn = pose.world.rotations.reshape(-1, len(pose.skeleton), 4)[:, sole.row]
+    turn = find_rotations(pose.world, [sole.row])[:, 0]
     ahead = rotations.rotate(turn, sole.ahead)
     ahead = ahead - dot_rows(ahead, body.up)[:, None] * body.up
     size = np.sqrt(dot_rows(ahead, ahead))[:, None]
@@ -196,10 +191,6 @@ def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, ankle: Floats) -> Fl
     corners = np.empty((len(points), 4, 2))
     corners[..., 0], corners[..., 1] = dot_rows(points, body.forward), dot_rows(points, body.left)
     return corners
-
-
-def _list_rows(limb: RoleLimb) -> tuple[int, int, int]:
-    return limb.first, limb.middle, limb.tip
 
 
 def _shorten_sole(corners: Floats, sole: _Sole, body: BodyFrame, pose: Pose) -> Floats:
@@ -241,18 +232,40 @@ def _measure_standing(pinned: _Sole, body: BodyFrame, start: Pose, masses: MassS
     for foot in feet:
         is_low: Bools = dot_rows(points[:, foot.row], body.up) < low + _STANDS_SHINS * pinned.shin
         corners.append(np.where(is_low[:, None, None], _find_start_corners(foot, body, start), corners[0]))
-    centre = _add_up(_compute_centres(masses, start), masses)
-    offset = _find_offset(centre, np.concatenate(corners, axis=1), level)
+    offset = _find_offset(_find_centre(masses, start, (), points), np.concatenate(corners, axis=1), level)
     share = np.clip(1.0 - np.sqrt(dot_rows(offset, offset)) / (_FADE_SHINS * pinned.shin), 0.0, 1.0)
     return share * share * (3.0 - 2.0 * share)
 
 
-def _compute_centres(masses: MassShares, pose: Pose) -> Floats:
-    """Compute mass centres (k, n, 3) of rows, number by number."""
-    maps, centres = pose.world.affine.reshape(-1, len(pose.skeleton), 3, 4), masses.centres[..., None]
-    return maps[..., 0] * centres[:, 0] + maps[..., 1] * centres[:, 1] + maps[..., 2] * centres[:, 2] + maps[..., 3]
+def _find_centre(masses: MassShares, pose: Pose, limbs: Sequence[RoleLimb], tips: Floats) -> Floats:
+    """Find centres of mass (k, 3). Limbs count as lines to tips (k, l, 3)."""
+    lines = [[limb.first, limb.middle, limb.tip] for limb in limbs]
+    centre = _add_up_masses(
+        masses, pose, _list_heavy(pose.skeleton, masses, tuple(row for rows in lines for row in rows))
+    )
+    points = pose.world.positions.reshape(-1, len(pose.skeleton), 3)
+    for j, rows in enumerate(lines):
+        shares, first = masses.shares[rows], points[:, rows[0]]
+        centre += shares.sum() * first + (shares @ _CENTRE_SHARES) * (tips[:, j] - first)
+    return centre
 
 
-def _add_up(centres: Floats, masses: MassShares) -> Floats:
-    """Add up centres (k, n, 3) by their masses, one by one. One row and many are the same bit for bit."""
-    return np.add.accumulate(masses.shares[:, None] * centres, axis=1)[:, -1]
+def _list_heavy(skeleton: Skeleton, masses: MassShares, left_out: tuple[int, ...]) -> Ints:
+    """List the rows with a mass, but for those left out."""
+
+    def find() -> Ints:
+        rows = np.flatnonzero(masses.shares)
+        return rows[~np.isin(rows, left_out)]
+
+    return get_or_compute(skeleton, "rows with a mass", left_out, find)
+
+
+def _add_up_masses(masses: MassShares, pose: Pose, rows: Ints) -> Floats:
+    """Add up mass centres of rows by their shares (k, 3).
+
+    One pose and many are the same bit for bit.
+    """
+    maps = pose.world.affine.reshape(-1, len(pose.skeleton), 12)
+    moments = np.empty((len(maps), 3))
+    kernels.posture_weight.add_up_masses(prepare_for_kernel(maps), rows, *masses, moments)
+    return moments
