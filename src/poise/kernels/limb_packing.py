@@ -36,12 +36,15 @@ from poise.kernels.vec_quat import (
     from_axis_angle,
     multiply,
     norm,
+    read_quat,
     read_quat_at,
+    read_vec,
     read_vec_at,
     rotate,
     rotation_between,
     scale,
     sub,
+    write_quat,
     write_quat_at,
 )
 
@@ -340,6 +343,27 @@ def pack_limbs(limb_constants, maps, q, local_offsets, has_rotations, map_rotati
     for i in range(limb_rows.shape[0]):
         write_limb(limb_rows[i], pack_limb(limb_constants, maps, q, local_offsets, map_rotations, i))
     return irregular_count, 0
+
+
+@kernel("F2 F2 f wF2 -> i")
+def straighten_bends(bend, own, min_cosine, straight):
+    """Fill motions (k, 4) of middle joints without a wrong bend.
+
+    Motions bent less than a cosine, to the axis of the bend, are straightened by the shortest rotation; the others
+    stay. Returns the number of straightened ones.
+
+    bend  (3, 3)  upper bone, lower bone without motion, and axis of the wrong bend, in the middle joint's frame
+    own   (k, 4)  motions of the middle joint
+    """
+    upper, lower, axis = read_vec(bend, 0), read_vec(bend, 1), read_vec(bend, 2)
+    count = 0
+    for k in range(own.shape[0]):
+        motion = read_quat(own, k)
+        turned = rotate(motion, lower)
+        if dot(turned, upper) > min_cosine and dot(cross(upper, turned), axis) > 0.0:
+            motion, count = multiply(rotation_between(turned, upper), motion), count + 1
+        write_quat(straight, k, motion)
+    return count
 
 
 # --- Packing of posed limbs with two parallel hinges into PlaneRow numbers -------------------------------------------

@@ -265,23 +265,12 @@ def _agrees_with_body(skeleton: Skeleton, limb: RoleLimb, points: Floats, bulge:
     return float(normalise(bulge) @ normalise(out[0] - maps[2, :, 3])) > _AGREES
 
 
-class WrongBend(NamedTuple):
-    """An unnatural built-in bend.
+def _find_wrong_bend(skeleton: Skeleton, limb: RoleLimb) -> Floats | None:
+    """Find an unnatural built-in bend (3, 3). None without one.
 
-    All are in the frame in which the middle joint turns.
-
-    upper  (3,) unit vector along the upper bone
-    lower  (3,) the same of the lower bone, where the middle joint is at identity
-    axis   (3,) of the bend
+    It is the upper bone, the lower bone where the middle joint is at identity, and the axis of the bend, in the frame
+    in which the middle joint turns.
     """
-
-    upper: Floats
-    lower: Floats
-    axis: Floats
-
-
-def _find_wrong_bend(skeleton: Skeleton, limb: RoleLimb) -> WrongBend | None:
-    """Find an unnatural built-in bend. None without one."""
     rows = [limb.first, limb.middle, limb.tip]
     points = compute_standing_transforms(skeleton)[rows, :3, 3]
     bulge, bend = _measure_bend(points)
@@ -292,7 +281,7 @@ def _find_wrong_bend(skeleton: Skeleton, limb: RoleLimb) -> WrongBend | None:
     own = find_standing_q(skeleton)[find_rotation_columns(skeleton, limb.middle)]
     frame = compute_standing_rotations(skeleton)[limb.middle] @ rotations.as_matrix(own).T
     upper, lower = (normalise(b - a) @ frame for a, b in pairwise(points))
-    return WrongBend(upper, rotations.rotate(rotations.inverse(own), lower), np.cross(upper, lower))
+    return np.stack([upper, rotations.rotate(rotations.inverse(own), lower), np.cross(upper, lower)])
 
 
 class Bends(NamedTuple):
@@ -301,7 +290,7 @@ class Bends(NamedTuple):
     plan     of the limb, for the closed form; None where that cannot be had, as where scale is not uniform
     bounded  whether its joints have limits: the closed form is then where the engine begins
     collar   the collar bone that joins where an arm is too short; None where it keeps still
-    wrong    a bend that it was built with, to a side that people do not bend to
+    wrong    (3, 3) a bend that it was built with, to a side that people do not bend to; see `_find_wrong_bend`
     """
 
     limb: RoleLimb
@@ -311,7 +300,7 @@ class Bends(NamedTuple):
     plan: LimbPlan | None
     bounded: bool
     collar: Collar | None
-    wrong: WrongBend | None
+    wrong: Floats | None
 
     @property
     def closed(self) -> bool:
@@ -468,26 +457,24 @@ def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -
     return PosedBends(bends, maps, limb, resting, around)
 
 
-def _straighten(limb: PosedLimb, bends: Bends, wrong: WrongBend, pose: Pose) -> PosedLimb:
+def _straighten(limb: PosedLimb, bends: Bends, wrong: Floats, pose: Pose) -> PosedLimb:
     """Straighten a posed limb bent a little to its wrong side.
 
     It is the side that it was built bent to. A bent limb turns about its own line until its bend points where it is
     to: one with its knee bent backward by a degree would turn its foot round. A straight one bends to any side.
     """
     columns = find_rotation_columns(pose.skeleton, bends.limb.middle)
-    own = pose.flat_q[:, columns]
-    lower = rotations.rotate(own, wrong.lower)
-    is_small = dot_rows(lower, wrong.upper) > np.cos(_BUILT_IN)
-    is_wrong = is_small & (dot_rows(cross(wrong.upper, lower), wrong.axis) > 0.0)
-    if not is_wrong.any():
+    own = prepare_for_kernel(pose.flat_q[:, columns])
+    straight_own = np.empty(own.shape)
+    if not kernels.limb_packing.straighten_bends(wrong, own, np.cos(_BUILT_IN), straight_own):
         return limb
     q = pose.flat_q.copy()
-    q[:, columns] = rotations.multiply(rotations.rotation_between(lower, wrong.upper), own)
-    straight = pack_limb_poses(limb.plan, Pose(pose.skeleton, q, pose.translations, pose.scales)).limb_rows
-    straight[:, _POSED_TIP], straight[:, _POSED_TIP_ROTATION] = (
+    q[:, columns] = straight_own
+    straight = pack_limb_poses(limb.plan, Pose.make_unchecked(pose.skeleton, q, pose.translations, pose.scales))
+    straight.limb_rows[:, _POSED_TIP], straight.limb_rows[:, _POSED_TIP_ROTATION] = (
         limb.limb_rows[:, _POSED_TIP], limb.limb_rows[:, _POSED_TIP_ROTATION],
     )  # fmt: skip
-    return limb._replace(limb_rows=np.where(is_wrong[:, None], straight, limb.limb_rows))
+    return limb._replace(limb_rows=straight.limb_rows)
 
 
 def bend_posed(
