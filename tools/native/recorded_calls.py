@@ -134,6 +134,8 @@ def _call_unreached_kernels() -> None:
     rotations /= np.linalg.norm(rotations, axis=1, keepdims=True)
     limits = np.array([pack_limit(SwingTwist((1, 0, 0), 0.8, (-0.5, 0.5)))])
     kernels.limits.clamp_rotations(np.zeros(1, dtype=np.int64), limits, rotations)
+    bend = np.array([[0.0, -1.0, 0.0], [0.0, -0.99, 0.14], [1.0, 0.0, 0.0]])  # of a knee that is built backwards
+    kernels.limb_packing.straighten_bends(bend, np.concatenate([np.eye(4)[:1], rotations]), 0.9, np.empty((21, 4)))
     for call in RECORDED["posture.compute_poles"][:4]:
         maps, map_indices, natural_bend = call.before[:3]
         poles, is_raised = np.zeros((len(maps), 3)), np.ones(len(maps), dtype=np.bool_)
