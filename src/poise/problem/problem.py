@@ -326,7 +326,7 @@ class Problem:
     @quick_property
     def start_rows(self) -> Floats:
         """(1|k, nq) read-only start values for the kernels."""
-        return np.array(self.start.flat_q)
+        return prepare_for_kernel(self.start.flat_q)
 
     def compute_kernel_targets(self, rows: Floats) -> Floats:
         """Convert world targets (k, W) into kernel targets.
@@ -360,7 +360,7 @@ class Problem:
             base_transforms = np.concatenate(
                 [rotation_part(base_transforms[:, :, :3]), base_transforms[:, :, 3:]], axis=2
             ).reshape(-1, 12)
-        return base_transforms if base_transforms.flags.carray else prepare_for_kernel(base_transforms)
+        return prepare_for_kernel(base_transforms)
 
     @quick_property
     def start_u(self) -> Floats:

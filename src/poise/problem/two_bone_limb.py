@@ -16,7 +16,7 @@ from poise.errors import UnsupportedError, join_names
 from poise.kernels import layout
 from poise.kernels.layout import FIXED, HINGE
 from poise.maths import rotations
-from poise.maths.arrays import Floats, Ints
+from poise.maths.arrays import Floats, Ints, prepare_for_kernel
 from poise.maths.rotations import rotation_part
 from poise.model import kinematics
 from poise.model.anatomy.roll_bones import find_bending_roll_bones
@@ -276,7 +276,7 @@ def pack_limb_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> 
     map_count) are the maps of the plan's table, if already computed.
     """
     has_translations, has_scales = start.translations is not None, start.scales is not None
-    start_q = np.array(start.q, order="C").reshape(-1, start.q.shape[-1])  # a writable copy for the kernels
+    start_q = prepare_for_kernel(start.flat_q)
     local_offsets = (
         kinematics.pack_local_offsets(
             plan.kinematics_table, kinematics.flatten_local_offsets(start.translations, start.scales)
