@@ -15,10 +15,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import message_names
+from tests.workload import amount
 
 # no example has a time limit: a kernel compiles at its first call, and machines are busy; CI must not fail by chance
 settings.register_profile(
-    "poise", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+    "poise",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+    max_examples=amount(40, 100),
 )
 settings.load_profile("poise")
 ROOT = Path(__file__).parent.parent

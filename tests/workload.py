@@ -42,6 +42,20 @@ def draw(name: str, choices: Iterable[T], count: int) -> list[T]:
     return [found[i] for i in sorted({(first + k) % len(found) for k in range(count)})]
 
 
+def draw_files(name: str, files: Iterable[Path], count: int) -> list[Path]:
+    """Draw some of several files. Those that the last commit changed, or an edit after it, are among them."""
+    found = list(files)
+    drawn, touched = draw(name, found, count), find_touched_files()
+    return [path for path in found if path in drawn or path in touched]
+
+
+@cache
+def find_touched_files() -> set[Path]:
+    """Find the files of the repository that the last commit changed, or an edit after it."""
+    changed = run_git("diff", "--name-only", "HEAD~1"), run_git("ls-files", "--others", "--exclude-standard")
+    return {ROOT / line for text in changed for line in text.decode().splitlines()}
+
+
 @cache
 def run_git(*arguments: str) -> bytes:
     """Run git in the repository and return its output; empty where it fails."""

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from poise import Grounder, Pose
 from poise.ground.figure.figure import figure_of
+from tests.workload import draw
 
 SECONDS = 60.0
 BOUNDS = {"flat": 20.0, "slope 15": 20.0, "stairs": 30.0}  # ankle d2 beyond the source's [mm/frame^2]
 
 
-@pytest.mark.parametrize("script", range(3))
-@pytest.mark.parametrize("kind", BOUNDS)
+@pytest.mark.parametrize(("kind", "script"), draw("plays", itertools.product(BOUNDS, range(3)), 3))
 def test_no_foot_jumps_and_few_are_in_a_step(data, kind, script):
     import grounder_play
 

@@ -22,6 +22,7 @@ from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.plot.scene_drawing import encode_figure, open_canvas
 from tests.command_line import HUMANOID, REACH, run, start
+from tests.workload import draw
 
 BVH = poise.sample("humanoid.bvh")
 ODD = "\n\x1b[2J\u202e"  # at the end of a joint's name
@@ -53,8 +54,10 @@ def name(request):
     return NAMES[request.param]
 
 
-def test_every_verb(tmp_path, name):
+@pytest.mark.parametrize("kind", draw("names of files", NAMES, 1))
+def test_every_verb(tmp_path, kind):
     """Reading, solving, locking, converting, viewing; pictures, reports and pages that quote the name."""
+    name = NAMES[kind]
     rig, clip = tmp_path / f"{name}.glb", tmp_path / f"{name}.bvh"
     shutil.copy(HUMANOID, rig)
     shutil.copy(BVH, clip)

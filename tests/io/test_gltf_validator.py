@@ -21,6 +21,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.skeleton import Kind
 from tests.io.gltf_samples import FILES, saved_arm
+from tests.workload import draw
 
 QUICK, LATER = "fox.glb", [name for name in FILES if name != "fox.glb"]
 MODULES = os.environ.get("POISE_VALIDATOR", "")
@@ -57,7 +58,9 @@ def moved(skeleton, seed: int) -> Pose:
     return Pose(skeleton, q)
 
 
-@pytest.mark.parametrize("name", [QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in LATER)])
+@pytest.mark.parametrize(
+    "name", [QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in draw("real files", LATER, 4))]
+)
 def test_real_files(data, tmp_path, name):
     rig = gltf.read(data / "glb" / name)
     s = rig.skeleton

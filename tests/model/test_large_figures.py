@@ -113,7 +113,7 @@ def test_an_unknown_joint_among_many_long_names_is_reported_at_once():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("shape", draw("large figure", SHAPES, 2))
+@pytest.mark.parametrize("shape", draw("large figure", SHAPES, 1))
 def test_thirty_thousand_joints_are_loaded_shown_and_saved(shape, tmp_path):
     skeleton = figure(shape, 30_000)
     with no_hang():

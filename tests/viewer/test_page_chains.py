@@ -11,6 +11,7 @@ import poise
 from poise.io import samples
 from poise.viewer.document.document import build_document
 from tests.viewer.browser import assert_shown_is_solved
+from tests.workload import draw
 
 pytestmark = pytest.mark.long
 
@@ -101,7 +102,7 @@ def test_a_chain_is_made_by_picking_root_and_tip(tab):
     assert tab.at("chain-tip").input_value() == "Head"
 
 
-@pytest.mark.parametrize("kind", ["position", "place", "direction", "look", "pin"])
+@pytest.mark.parametrize("kind", draw("kinds of chains", ["position", "place", "direction", "look", "pin"], 2))
 def test_chains_of_every_kind_are_added_and_changed(tab, kind):
     tab.pick("chain-tip", "Head")
     tab.pick("chain-kind", kind)

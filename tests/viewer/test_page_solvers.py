@@ -12,6 +12,7 @@ from poise.solvers.base.option_parsing import list_parameters
 from poise.viewer.document.chains import build_chain
 from poise.viewer.document.document import SolverChoice, build_document
 from poise.viewer.session.state_messages import _describe_option
+from tests.workload import draw
 
 pytestmark = pytest.mark.long
 
@@ -65,7 +66,7 @@ def test_every_solver_answers(served, view):
     assert tab.messages_shown() == []
 
 
-@pytest.mark.parametrize("name", solvers.names())
+@pytest.mark.parametrize("name", draw("options of solvers", solvers.names(), 4))
 def test_every_option_is_set_and_undone(served, name):
     if not known(name):
         pytest.skip(f"{name} needs an extra")
