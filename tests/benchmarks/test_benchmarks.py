@@ -348,6 +348,7 @@ def test_calls_are_measured_beside_another_checkout(monkeypatch, tmp_path, capsy
 
 
 @pytest.mark.parametrize("part", ["list_values", "list_results", "list_solves", "list_files"])
+@pytest.mark.long
 def test_every_call_that_is_measured_runs(part):
     import calls
 
@@ -359,6 +360,7 @@ def test_every_call_that_is_measured_runs(part):
     assert len(set(names)) == len(names) > 2
 
 
+@pytest.mark.long
 def test_the_cost_of_calls_is_measured_against_joints_and_targets(monkeypatch, capsys):
     import call_cost
     import harness

@@ -16,6 +16,7 @@ BOUNDS = {"flat": 20.0, "slope 15": 20.0, "stairs": 30.0}  # ankle d2 beyond the
 
 
 @pytest.mark.parametrize(("kind", "script"), draw("plays", itertools.product(BOUNDS, range(3)), 3))
+@pytest.mark.long
 def test_no_foot_jumps_and_few_are_in_a_step(data, kind, script):
     import grounder_play
 

@@ -158,6 +158,7 @@ def test_costs_are_compared_by_the_least_of_all_runs():
 
 
 @pytest.mark.usefixtures("data")
+@pytest.mark.long
 def test_the_command_judges_some_tasks_and_draws_them(tmp_path, capsys):
     chosen = ["--figures", "mixamo", "--tasks", "hands on hips,both hands to the floor", "--quick"]
     values, sheet = tmp_path / "values.jsonl", tmp_path / "sheet.png"

@@ -96,6 +96,7 @@ def test_a_folded_toe_is_found(scene):
 
 
 @pytest.mark.usefixtures("data")
+@pytest.mark.long
 def test_the_command_judges_some_clips(tmp_path, capsys):
     import planting_proofs
 

@@ -252,6 +252,7 @@ class TestSolve:
         assert json.loads(done.stdout)["status"] == "out_of_reach"
 
 
+@pytest.mark.long
 def test_demo(tmp_path):
     done = start("demo", "--headless", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr

@@ -96,6 +96,7 @@ class TestWarmup:
         done = start("warmup")
         assert (done.returncode, done.stdout) == (0, "nothing to do: the library has the code of all kernels\n")
 
+    @pytest.mark.long
     def test_without_it_progress_names_the_steps(self):
         """Of the first two, for the others take a minute."""
         code = (

@@ -55,6 +55,7 @@ def name(request):
 
 
 @pytest.mark.parametrize("kind", draw("names of files", NAMES, 1))
+@pytest.mark.long
 def test_every_verb(tmp_path, kind):
     """Reading, solving, locking, converting, viewing; pictures, reports and pages that quote the name."""
     name = NAMES[kind]

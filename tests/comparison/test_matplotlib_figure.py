@@ -73,6 +73,7 @@ def texts(drawing):
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 15])
+@pytest.mark.long
 def test_words_do_not_overlap_and_stay_inside(comparison, count, monkeypatch):
     drawn = []
 

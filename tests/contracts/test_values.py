@@ -148,6 +148,7 @@ def raising(error):
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.long
 def test_values_travel_to_a_process_and_back(method):
     names = [name for name in TRAVELLING if name not in ("Autodiff", "Comparison")]
     sent = [values.EVERY[name]() for name in names]

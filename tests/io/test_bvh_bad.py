@@ -177,6 +177,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.long
 def test_hostile_files_are_refused_without_a_hang_and_in_little_memory(tmp_path, text):
     path = tmp_path / "hostile.bvh"
     path.write_text(text)

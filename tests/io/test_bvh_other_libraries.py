@@ -41,6 +41,7 @@ def by_bvhio(path, frames):
 @pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("rest", ["zero", "keep"])
+@pytest.mark.long
 def test_joints_are_in_the_same_places(file, rest, tmp_path, request):
     source = request.getfixturevalue("data") / file if "/" in file else samples.path(file)
     clips = poise.load(source).clips

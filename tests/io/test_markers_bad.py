@@ -132,6 +132,7 @@ def test_what_is_no_file(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("processor", [INTEL, DEC, MIPS])
+@pytest.mark.long
 def test_every_beginning_and_every_changed_byte_is_read_or_refused(tmp_path, processor):
     """Lengths and steps that lie are among them: what reads them comes to an end."""
     whole, path = c3d(cloud(), processor=processor), tmp_path / "changed.c3d"

@@ -123,6 +123,7 @@ def test_a_name_may_look_like_a_number_that_is_refused(tmp_path, name):
         assert refusal(tmp_path / "a.xml", model_with(*place.split(), name)) is None, place
 
 
+@pytest.mark.long
 def test_elements_that_are_left_out_may_hold_anything(tmp_path):
     """Materials, tendons, actuators, sensors and the like are neither checked nor handed to MuJoCo."""
     for element, attributes in attributes_of_the_schema().items():

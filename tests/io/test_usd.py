@@ -449,6 +449,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
+@pytest.mark.long
 def test_refused(what, read):
     text, words = REFUSED[what]
     text = text.replace("'inf'", "inf") if isinstance(text, str) else text
@@ -480,6 +481,7 @@ def test_what_usd_says_is_reported_without_its_sources(read, text, message):
 
 @pytest.mark.parametrize("suffix", [".usd", ".usdc", ".usdz"])
 @pytest.mark.parametrize("rest", [b"", b"\x00" * 200, b"\xff" * 200, bytes(range(256)) * 9])
+@pytest.mark.long
 def test_binary_nonsense(read, suffix, rest):
     head = {".usdz": b"PK\x03\x04"}.get(suffix, b"PXR-USDC\x00\x08\x00" + bytes(5))
     with pytest.raises(poise.FileError):

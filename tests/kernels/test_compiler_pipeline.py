@@ -62,6 +62,7 @@ assert len(functions) > len(observed)  # not all was built in
 """
 
 
+@pytest.mark.long
 def test_a_kernel_calls_its_own_copies_of_pieces():
     done = subprocess.run([sys.executable, "-c", OWN_COPIES], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -56,6 +56,7 @@ def test_the_cache_is_stamped_with_the_whole_kernel_package():
     assert dispatcher._cache._cache_file._source_stamp == stamp
 
 
+@pytest.mark.long
 def test_changing_a_kernel_file_invalidates_the_cache(tmp_path):
     """A callee in another file changes; without the stamp the caller's stale machine code would run."""
     shutil.copytree(

@@ -63,6 +63,7 @@ class TestStamps:
         names = {name for name in LIBRARY.list_stamps() if has_eight or not levels.has_eight_lanes(name)}
         assert names == set(LIBRARY.list_kernels(level))
 
+    @pytest.mark.long
     def test_an_edit_changes_the_stamps_of_the_kernels_that_reach_it(self, tmp_path):
         copy = copy_package(tmp_path)
         path = copy / "poise" / "kernels" / "fabrik.py"
@@ -71,6 +72,7 @@ class TestStamps:
         edit(path, "return 23 * m + 6", "return 24 * m + 6")
         assert find_backends(copy, "fabrik.solve", "ccd_position.solve") == ["jit", "native"]
 
+    @pytest.mark.long
     def test_an_edit_of_a_shared_function_reaches_every_kernel_that_calls_it(self, tmp_path):
         copy = copy_package(tmp_path)
         edit(copy / "poise" / "kernels" / "vec_quat.py", "return Vec(a.x + b.x, a.y + b.y, a.z + b.z)",
@@ -78,6 +80,7 @@ class TestStamps:
         names = "fabrik.solve", "ccd_position.solve", "unit_rows.scale_rows_to_unit"
         assert find_backends(copy, *names) == ["jit", "jit", "native"]
 
+    @pytest.mark.long
     def test_an_edit_of_a_constant_reaches_the_kernels_that_name_its_module(self, tmp_path):
         """Kernels read columns as `layout.TREE_DAMPING_FLOOR`."""
         copy = copy_package(tmp_path)
@@ -85,6 +88,7 @@ class TestStamps:
         edit(path, "TREE_DAMPING_FACTOR, TREE_DAMPING_FLOOR = 0, 1", "TREE_DAMPING_FACTOR, TREE_DAMPING_FLOOR = 1, 0")
         assert find_backends(copy, "tree_lm.plain4", "unit_rows.scale_rows_to_unit") == ["jit", "native"]
 
+    @pytest.mark.long
     def test_an_edit_of_a_function_reaches_the_kernels_that_name_its_module(self, tmp_path):
         """Kernels call functions as `goal_jacobians.write_pole`."""
         copy = copy_package(tmp_path)
@@ -142,6 +146,7 @@ class TestBackend:
         for level in LIBRARY.list_levels():
             assert run_python(SOLVE_ARM, POISE_LEVEL=level).stdout == "True False ['native']\n"
 
+    @pytest.mark.long
     def test_without_library_and_numba_one_line_says_what_helps(self, tmp_path):
         copy = copy_package(tmp_path)
         shutil.rmtree(copy / "poise" / "kernels" / "libraries")
@@ -166,6 +171,7 @@ class TestBackend:
         done = run_python(SOLVE_ARM, PYTHONPATH=str(copy), POISE_KERNELS="native")
         assert "no code for arm_targets.solve_targets" in done.stderr
 
+    @pytest.mark.long
     def test_a_package_without_sources_solves(self, tmp_path):
         """As in a program that is distributed without Python files."""
         copy = copy_package(tmp_path)

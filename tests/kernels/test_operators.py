@@ -35,6 +35,7 @@ def found(function, args):
 
 
 @pytest.mark.parametrize(("each", "count"), [*((each, 2) for each in TWO), *((each, 1) for each in ONE)])
+@pytest.mark.long
 def test_what_is_remembered_of_operators_is_what_numba_finds(each, count):
     context = cpu_target.typing_context
     context.refresh()

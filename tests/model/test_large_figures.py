@@ -71,6 +71,7 @@ def test_the_search_for_pairs_of_limbs_ends_where_there_are_too_many():
     assert "pairs of limbs; legs are searched in up to 200" in found.left_out["legs"]
 
 
+@pytest.mark.long
 def test_what_info_shows_of_a_joint_with_many_children_grows_with_them():
     skeleton = figure("star", 20_000)
     rig = poise.Rig(skeleton, poise.Pose(skeleton, skeleton.rest_q))
@@ -98,6 +99,7 @@ def test_joints_above_and_below_are_those_of_the_tree():
 
 
 @pytest.mark.parametrize("piece", ["x", "leg", "rx", "_left", "Aa", "1a"])
+@pytest.mark.long
 def test_a_name_of_a_million_letters_is_read_at_once(piece):
     name = "abc" + piece * (1_000_000 // len(piece))
     with no_hang():
@@ -105,6 +107,7 @@ def test_a_name_of_a_million_letters_is_read_at_once(piece):
         assert poise.find_roles(skeleton_of(["hips", name], [-1, 0], [(0, 0, 0), (0, 1, 0)])).kind == "other"
 
 
+@pytest.mark.long
 def test_an_unknown_joint_among_many_long_names_is_reported_at_once():
     names = [f"{'x' * 190}{row}" for row in range(5_000)]
     skeleton = skeleton_of(names, chain(5_000), np.zeros((5_000, 3)))

@@ -18,6 +18,7 @@ from poise.viewer.document.actions import ACTIONS, read_limit, write_limit
 from poise.viewer.document.document import SolverChoice, build_document
 from tests.viewer.action_cases import FIRST, GOOD, HAND, everything
 from tests.viewer.watcher import MALFORMED, is_sentence, refusal, same
+from tests.workload import amount
 
 WORDS = sorted({name for cases in GOOD.values() for case in cases for name in case})
 
@@ -77,7 +78,7 @@ class TestEveryAction:
         check(document, name, args)
 
     @pytest.mark.parametrize("name", ACTIONS)
-    @settings(max_examples=50)
+    @settings(max_examples=amount(20, 50))
     @given(args=st.dictionaries(st.sampled_from(WORDS), MALFORMED))
     def test_noise_changes_nothing_and_gives_one_sentence(self, document, name, args):
         check(document, name, args)

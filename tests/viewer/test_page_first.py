@@ -10,6 +10,8 @@ import pytest
 from tests.timeouts import PATIENCE
 from tests.viewer.test_page_pointers import Hand, joint_on_screen
 
+pytestmark = pytest.mark.long
+
 LEFT_ALONE_MS = 300  # long enough for some frames of a figure that moves
 CLOSED = "['left', 'right'].every((side) => document.getElementById(side).offsetParent === null)"
 

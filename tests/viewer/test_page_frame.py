@@ -16,6 +16,8 @@ from poise.io import samples
 from tests.timeouts import PATIENCE
 from tests.viewer.browser import ONCE_TRUE, UNDRAWN
 
+pytestmark = pytest.mark.long
+
 READY = "window.poise && window.poise.ready"
 COVERED = "!document.querySelector('[data-testid=session-over]').hidden"
 

@@ -18,6 +18,8 @@ from poise.viewer.offline import body, natural_poses
 from poise.viewer.offline.program import ArrayStore
 from tests.viewer.page_pulls import answer_pulls, solve_pull
 
+pytestmark = pytest.mark.long
+
 PULLS = {  # shares of the height: ahead, left, up
     "LeftHand": [(0.3, -0.3, 0.0), (0.2, -0.3, -0.6), (0.1, -0.3, 0.3), (0.3, -0.5, -0.2)],
     "RightFoot": [(0.2, 0.0, 0.1), (0.1, -0.2, 0.2)],

@@ -23,6 +23,7 @@ REAL_BODIES = ("glb/knight_kaykit.glb", "glb/mixamo_human_makehuman.glb", "bvh/w
 
 library = native.load_library()
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(
         library is None or "portable" not in library.list_levels(), reason="no library here has the portable level"
     ),

@@ -127,6 +127,7 @@ class TestAClip:
         np.testing.assert_allclose(again.at(0.5).world["LeftHand"].positions, HAND, atol=2e-3)
 
 
+@pytest.mark.long
 class TestAPage:
     @pytest.mark.parametrize("scene", ["ccd", "crowd", "walk_on_hills", "feet"])
     def test_it_needs_nothing_else(self, scene):
