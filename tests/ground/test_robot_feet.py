@@ -381,7 +381,7 @@ def test_times_that_repeat_have_no_speed():
 @pytest.mark.parametrize("edge", [False, True])
 def test_soles_are_wider_beside_edges_alone(edge):
     """A foot in the air that is turned down: the corner of a wider sole would be in level ground."""
-    frames, sole = 31, RobotSole(-0.1, 0.1, 0.0, 0.05)
+    frames, sole = 31, RobotSole(-0.1, 0.1, 0.0, 0.05, 0.05)
     times, pitch = np.arange(frames) / 30.0, -0.3
     turn = np.array([[np.cos(pitch), -np.sin(pitch), 0.0], [0.0, 0.0, 1.0], [np.sin(pitch), np.cos(pitch), 0.0]])
     places = np.tile([0.0, 0.0, -0.1 * np.sin(pitch)], (frames, 1))  # its corner is on the ground

@@ -56,6 +56,34 @@ def test_feet_of_a_robot_stand_still_on_the_ground(walking_g1):
         assert corners[..., 2].min() - G1_RADIUS_M > -0.005
 
 
+# the ends of the soles of the H1, by its file: of capsules along the heel and across the ball [m]
+H1_ENDS = [(-0.035, 0.0, -0.056)], [(0.14, -0.03, -0.056), (0.14, 0.03, -0.056)]
+H1_RADIUS_M = 0.014
+
+
+@pytest.mark.parametrize("ground", [None, poise.Terrain.slope(8.0, direction=(1.0, 0.0, 0.0), up="z")])
+def test_feet_without_roll_stand_on_their_lower_edge(data, ground):
+    """The ankles of the H1 pitch alone: its soles tilt with its legs."""
+    walk, robot = poise.load(data / WALK), poise.load(data / "mjcf/h1.xml")
+    clip = poise.Clip(walk.clips[0].times[:150], walk.clips[0].poses[:150], "walk")
+    done = poise.retarget(clip, robot, source=walk, ground=ground)
+    world, rise = done.poses.world, 0.0 if ground is None else np.tan(np.radians(8.0))
+    down = np.array([rise, 0.0, -1.0]) / np.hypot(rise, 1.0)
+    for column, side in enumerate(done.contacts.legs):
+        row = done.skeleton.index(f"{side}_ankle_link")
+        on = done.contacts.heel[:, column] & done.contacts.ball[:, column]
+        for points in H1_ENDS:
+            ends = world.positions[:, None, row] + rotations.rotate(world.rotations[:, None, row], np.array(points))
+            heights = -(ends + H1_RADIUS_M * down) @ down
+            assert np.abs(heights[on].min(axis=1)).max() < 0.001
+            lower = heights.argmin(axis=1)
+            both = on[1:] & on[:-1] & (lower[1:] == lower[:-1])
+            ends -= rotations.rotate(world.rotations[:, None, row], np.array([0.0, 0.0, H1_RADIUS_M]))  # what touches
+            steps = np.linalg.norm(np.diff(ends, axis=0), axis=-1)[np.arange(len(lower) - 1), lower[1:]]
+            assert (steps[both] * done.fps).max() < 0.01  # [m/s]
+        assert np.ptp(heights[on], axis=1).max() > 0.005  # soles are tilted
+
+
 def measure_hand_errors(done):
     """Angles [rad] (F,) between the left hand's axes in the source and in the robot."""
     turns = []

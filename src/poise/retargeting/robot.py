@@ -17,8 +17,10 @@ from poise.ground.robot.foot_path import (
     RobotSole,
     clear_swings,
     find_foot_path,
+    lean_foot,
     measure_heights,
     ramp_stance,
+    share_edges,
     shift_body,
     sink_body,
 )
@@ -309,7 +311,8 @@ def _add_feet(
     feet = _find_foot_paths(builder, robot, path, contacts, sample, times)
     for column, (side, foot) in enumerate(zip(contacts.legs, feet, strict=True)):
         stands, sole = ramp_stance(contacts.any[:, column], round(_STANCE_RAMP_S / step_s)), robot.soles[side]
-        builder.add_foot(side, foot, stands, measure_heights(foot, sole, sample), sole)
+        edges = None if builder.can_roll_foot(side) else share_edges(foot, sample)
+        builder.add_foot(side, foot, stands, measure_heights(foot, sole, sample), sole, edges)
     for side in SIDES:
         if side not in contacts.legs:
             builder.add_foot_turn(side)
@@ -332,6 +335,11 @@ def _find_foot_paths(
             contacts.ball[:, column], robot.soles[side], sample, step_s, leg=builder.find_bend(side),
         )  # fmt: skip
         feet.append(foot)
+    hips = path + shift_body(feet, step_s, _SHIFT_HALF_WINDOW_S)
+    feet = [
+        foot if builder.can_roll_foot(side) else lean_foot(foot, builder.find_hip(side, hips), robot.soles[side])
+        for side, foot in zip(contacts.legs, feet, strict=True)
+    ]
     soles = [robot.soles[side] for side in contacts.legs]
     metre = robot.body.leg_length / (LEG_HEIGHT_SHARE * HEIGHT)
     return clear_swings(feet, soles, contacts.any, times, np.arange(len(times)), sample, metre)

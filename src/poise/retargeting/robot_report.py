@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from poise.ground.robot.sole_notes import ENDS, find_overhangs
+from poise.ground.robot.sole_notes import find_overhangs, measure_lowest, measure_slides
 from poise.ground.robot.tree import RobotTree, Unknown, mark_limits, read_configurations
 from poise.model.clip import Clip
 from poise.retargeting.robot import RobotMotion
@@ -139,16 +139,17 @@ def _name_unknown(tree: RobotTree, unknown: Unknown) -> str:
 
 
 def _measure_feet(clip: Clip, motion: RobotMotion) -> dict[str, float]:
-    """Measure the largest speed of what stands, depth and floating. What reaches over an edge does not float."""
-    worst, steps_s = {"skate": 0.0, "depth": 0.0, "floating": 0.0}, np.diff(clip.times)
+    """Measure the largest speed of what stands, depth and floating.
+
+    The lower corner of each end counts. What reaches over an edge does not float.
+    """
+    worst = {"skate": 0.0, "depth": 0.0, "floating": 0.0}
     standing = motion.stand()
     for column in range(len(standing.contacts.legs)):
         track = track_sole(clip, standing, column)
         worst["depth"] = max(worst["depth"], -_MM * float(track.heights.min()))
         for end, stands in (("heel", track.heel), ("ball", track.ball)):
-            floats, points = stands & ~find_overhangs(track, end), ENDS[end]
-            worst["floating"] = max(worst["floating"], _MM * float(track.heights[floats][:, points].max(initial=0.0)))
-            ways = np.linalg.norm(np.diff(track.corners[:, points].mean(axis=1), axis=0), axis=-1)
-            both = stands[1:] & stands[:-1] & (steps_s > 0.0)
-            worst["skate"] = max(worst["skate"], _CM * float((ways[both] / steps_s[both]).max(initial=0.0)))
+            heights = measure_lowest(track, end)[stands & ~find_overhangs(track, end)]
+            worst["floating"] = max(worst["floating"], _MM * float(heights.max(initial=0.0)))
+            worst["skate"] = max(worst["skate"], _CM * float(measure_slides(track, end).max(initial=0.0)))
     return worst

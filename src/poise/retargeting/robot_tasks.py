@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -181,6 +182,10 @@ class TaskBuilder:
         most_roll = max(rolls, default=np.inf)
         return LegBend(np.stack([across[:, 1], -across[:, 0]], axis=1), lean[:, :2], most_roll)
 
+    def can_roll_foot(self, side: str) -> bool:
+        """Return whether a hinge behind the knee rolls the foot."""
+        return any(abs(float(axis @ _BONE)) > _SAME_AXIS for axis, _ in self._list_ankle_axes(side))
+
     def _list_ankle_axes(self, side: str) -> list[tuple[Floats, float]]:
         """List axes of hinges behind the knee in those of the foot.
 
@@ -276,10 +281,13 @@ class TaskBuilder:
                 self.weights.feet * _FREE_FOOT_WEIGHT,
             )
 
-    def add_foot(self, side: str, path: FootPath, stands: Floats, heights: Floats, sole: RobotSole) -> None:
+    def add_foot(
+        self, side: str, path: FootPath, stands: Floats, heights: Floats, sole: RobotSole, edges: Floats | None = None
+    ) -> None:
         """Add the path of a foot: heel, ball and rotation.
 
-        `stands` (F,) is 1 where it stands, 0 where it swings, by `heights` (F, 2) over the ground.
+        `stands` (F,) is 1 where it stands, 0 where it swings, by `heights` (F, 2) over the ground. `edges` (F, 2) are
+        the shares of its left and right edge in its hold; without them its middle is held.
         """
         segment = self.target.segments[f"{side}Foot"]
         turned = rotations.from_matrix(path.turns)
@@ -288,8 +296,12 @@ class TaskBuilder:
         turn_weights, weights = self.weigh_foot(side, stands, measure_nearness(heights, self.target.leg_length))
         self._add_matrices(segment, turned, turn_weights)
         row, node = segment.row, int(self.tree.nodes[segment.row])
-        for along, held in zip((sole.heel, sole.ball), weights.T, strict=True):
-            point = np.array([along, -sole.height, 0.0])
+        corners = sole.list_corners().reshape(2, 2, 3)
+        points, shares = corners.mean(axis=1, keepdims=True), np.ones((1, 1))
+        if edges is not None:
+            points, shares = corners, np.sqrt(edges).T
+        for end, edge in product(range(2), range(len(shares))):
+            point, held = points[end, edge], shares[edge] * weights[:, end]
             local = rotations.rotate(rotations.multiply(self.tree.turns[row], segment.row_frame), point)
             self._add(PLACE, node, local + self.tree.centres[row], path.places + path.turns @ point, held)
 

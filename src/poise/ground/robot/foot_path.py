@@ -32,6 +32,8 @@ _SIDE_PLACES_TRIED, _MIN_LEVEL_COSINE = 4, 0.7
 # [rad] turns of standing feet from the source's heading that are tried; their weight beside the angle of a leg to the
 # foot's plane, and the weight of what an ankle cannot roll: a leg gets off its direction by so many times more
 _TURNS_TRIED, _TURN_WEIGHT, _OVER_LIMIT_WEIGHT = np.radians(np.linspace(-30.0, 30.0, 61)), 0.3, 4.0
+# [rad] a sole that is tilted by more stands on one edge
+_EDGE_TILT_RAD = np.radians(1.0)
 MAX_PITCH_RAD = np.radians(70.0)
 # [s] of a single frame, which has no step of its own
 _SINGLE_STEP_S = 1.0 / 30.0
@@ -44,25 +46,33 @@ class RobotSole(NamedTuple):
 
     heel, ball  how far it reaches behind and ahead; the heel's is negative
     height      of the ankle over it
-    half_width  of it
+    heel_half_width, ball_half_width
+                of both ends: some soles end in one point
     """
 
     heel: float
     ball: float
     height: float
-    half_width: float
+    heel_half_width: float
+    ball_half_width: float
+
+    @property
+    def half_width(self) -> float:
+        """Half of the largest width."""
+        return max(self.heel_half_width, self.ball_half_width)
 
     def widen(self, width: float) -> RobotSole:
         """Widen the sole to all sides."""
-        return RobotSole(self.heel - width, self.ball + width, self.height, self.half_width + width)
+        sides = self.heel_half_width + width, self.ball_half_width + width
+        return RobotSole(self.heel - width, self.ball + width, self.height, *sides)
 
     def list_corners(self) -> Floats:
         """List its corners (4, 3), those of the heel first."""
         return np.array(
             [
                 (along, -self.height, across)
-                for along in (self.heel, self.ball)
-                for across in (-self.half_width, self.half_width)
+                for along, half_width in ((self.heel, self.heel_half_width), (self.ball, self.ball_half_width))
+                for across in (-half_width, half_width)
             ]
         )
 
@@ -197,12 +207,37 @@ def _tilt(places: Floats, stood: Floats, sides: Floats, sole: RobotSole) -> tupl
 
     Its right axis then rises as `sides` (F, 3).
     """
-    heading, up, right = np.moveaxis(stood, 2, 0)
-    roll = np.arcsin(np.clip((sides * up).sum(axis=1), -1.0, 1.0))[:, None]
-    cosine, sine = np.cos(roll), np.sin(roll)
-    tilted = np.stack([heading, cosine * up - sine * right, cosine * right + sine * up], axis=2)
-    edge = np.array([0.0, -sole.height, 0.0]) - sole.half_width * np.sign(sine) * [0.0, 0.0, 1.0]
-    return places + ((stood - tilted) @ edge[:, :, None])[:, :, 0], tilted
+    rises = np.clip((sides * stood[:, :, 1]).sum(axis=1), -1.0, 1.0)
+    corners = sole.list_corners()
+    is_left_low = (rises > 0.0)[:, None]
+    heels, balls = np.where(is_left_low, corners[0], corners[1]), np.where(is_left_low, corners[2], corners[3])
+    edges = normalise(balls - heels)
+    angles = -np.arcsin(np.clip(rises / edges[:, 0], -1.0, 1.0))
+    tilted = stood @ rotations.as_matrix(rotations.from_vector(angles[:, None] * edges))
+    return places + ((stood - tilted) @ heels[:, :, None])[:, :, 0], tilted
+
+
+def lean_foot(path: FootPath, hips: Floats, sole: RobotSole) -> FootPath:
+    """Tilt a foot about its lower edge as its leg leans.
+
+    An ankle without roll keeps the right axis square to the way to its hip joint (F, 3).
+    """
+    _, up, right = np.moveaxis(path.turns, 2, 0)
+    leg = hips - path.places
+    rolls = np.arctan2(-(leg * right).sum(axis=1), (leg * up).sum(axis=1))[:, None]
+    places, turns = _tilt(path.places, path.turns, np.cos(rolls) * right + np.sin(rolls) * up, sole)
+    return FootPath(places, turns, path.shift + places - path.places)
+
+
+def share_edges(path: FootPath, sample: GroundSampler) -> Floats:
+    """Share the hold of a tilted sole between both edges.
+
+    The shares are (F, 2), left and right. The lower edge stands.
+    """
+    normals = sample(path.places[:, :2])[1]
+    tilts = np.arcsin(np.clip((path.turns[:, :, 2] * normals).sum(axis=1), -1.0, 1.0))
+    left = np.clip(0.5 + 0.5 * tilts / _EDGE_TILT_RAD, 0.0, 1.0)
+    return np.stack([left, 1.0 - left], axis=1)
 
 
 def _find_even_place(

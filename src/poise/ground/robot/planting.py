@@ -79,7 +79,7 @@ class RobotFeet(NamedTuple):
         back = rotations.inverse(self.axes)
         heels, balls = rotations.rotate(back, points.heel), rotations.rotate(back, points.ball)
         soles = tuple(
-            RobotSole(float(heel[0]), float(ball[0]), -float(0.5 * (heel + ball)[1]), sole.half_width)
+            sole._replace(heel=float(heel[0]), ball=float(ball[0]), height=-float(0.5 * (heel + ball)[1]))
             for heel, ball, sole in zip(heels, balls, self.soles, strict=True)
         )
         return self._replace(soles=soles, points=points)

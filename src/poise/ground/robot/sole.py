@@ -53,7 +53,7 @@ def find_robot_sole(
     """
     own = [(shape_row, shape) for shape_row, shape in shapes.shapes if row in skeleton.list_path(shape_row)]
     if not own:
-        sole = RobotSole(*(share * leg_length for share in (_HEEL, _BALL, _HEIGHT, _HALF_WIDTH)))
+        sole = RobotSole(*(share * leg_length for share in (_HEEL, _BALL, _HEIGHT, _HALF_WIDTH, _HALF_WIDTH)))
         return FoundSole(sole, axes, is_shown=False)
     for level_axis, axis in ((0, _ACROSS), (2, -_ALONG)):  # pitch, then roll
         angle = _find_slope(_list_points(skeleton, row, axes, own)[:, [level_axis, 1]])
@@ -62,7 +62,10 @@ def find_robot_sole(
     points = _list_points(skeleton, row, axes, own)
     lowest = float(points[:, 1].min())
     low = points[points[:, 1] <= lowest + _THICKNESS * leg_length]
-    sole = RobotSole(float(low[:, 0].min()), float(low[:, 0].max()), -lowest, float(np.abs(low[:, 2]).max()))
+    heel, ball = float(low[:, 0].min()), float(low[:, 0].max())
+    is_ahead = low[:, 0] > 0.5 * (heel + ball)
+    half_widths = (float(np.abs(low[ends, 2]).max(initial=0.0)) for ends in (~is_ahead, is_ahead))
+    sole = RobotSole(heel, ball, -lowest, *half_widths)
     return FoundSole(sole, axes, is_shown=True)
 
 

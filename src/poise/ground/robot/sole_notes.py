@@ -92,20 +92,27 @@ def find_limits(tree: RobotTree, q: Floats) -> dict[str, Bools]:
 
 def _describe_speed(stance: SoleTrack) -> list[str]:
     """Describe the speed of standing ends, if they slide. The lower corner of each counts."""
-    fastest, steps_s = 0.0, np.diff(stance.times)
-    for end, stands in (("heel", stance.heel), ("ball", stance.ball)):
-        lowest = stance.heights[:, ENDS[end]].argmin(axis=1)
-        both = stands[1:] & stands[:-1] & (lowest[1:] == lowest[:-1]) & (steps_s > 0.0)
-        ways = np.diff(stance.corners[:, ENDS[end]], axis=0)[np.arange(len(steps_s)), lowest[:-1], :2]
-        fastest = max(fastest, float((np.linalg.norm(ways, axis=1)[both] / steps_s[both]).max(initial=0.0)))
+    fastest = max(float(measure_slides(stance, end).max(initial=0.0)) for end in ENDS)
     return [f"slides by up to {format_size(100.0 * fastest, 2)} cm/s"] if fastest > _HELD_SPEED else []
+
+
+def measure_slides(track: SoleTrack, end: str) -> Floats:
+    """Measure the level speeds (F - 1,) of a standing end [m/s].
+
+    Its lower corner counts. A sole that tilts to its other side moves none.
+    """
+    stands, lowest = {"heel": track.heel, "ball": track.ball}[end], track.heights[:, ENDS[end]].argmin(axis=1)
+    steps_s = np.diff(track.times)
+    both = stands[1:] & stands[:-1] & (lowest[1:] == lowest[:-1]) & (steps_s > 0.0)
+    ways = np.diff(track.corners[:, ENDS[end]], axis=0)[np.arange(len(steps_s)), lowest[:-1], :2]
+    return np.where(both, np.linalg.norm(ways, axis=1) / np.where(both, steps_s, 1.0), 0.0)
 
 
 def _describe_height(stance: SoleTrack) -> list[str]:
     """Describe standing ends off the ground, and those over an edge."""
     off, over = 0.0, dict[str, float]()
     for end, stands in (("heel", stance.heel), ("ball", stance.ball)):
-        heights, is_over = np.abs(_measure_lowest(stance, end)), find_overhangs(stance, end)
+        heights, is_over = np.abs(measure_lowest(stance, end)), find_overhangs(stance, end)
         off = max(off, float(heights[stands & ~is_over].max(initial=0.0)))
         over[end] = float(heights[stands & is_over].max(initial=0.0))
     faults = [f"is up to {format_size(1000.0 * off, 2)} mm off the ground"] if off > _HELD_HEIGHT else []
@@ -122,14 +129,14 @@ def find_overhangs(track: SoleTrack, end: str) -> Bools:
     It is as high as the ground under the other end, and the ground between the two is no slope.
     """
     other = "ball" if end == "heel" else "heel"
-    heights, own, beyond = _measure_lowest(track, end), track.ground[:, ENDS[end]], track.ground[:, ENDS[other]]
+    heights, own, beyond = measure_lowest(track, end), track.ground[:, ENDS[end]], track.ground[:, ENDS[other]]
     beside = track.corners[:, ENDS[end], 2].min(axis=1) - beyond.max(axis=1)
     own, beyond = own.mean(axis=1), beyond.mean(axis=1)
     is_step = np.abs(track.middle - 0.5 * (own + beyond)) > 0.5 * _EDGE_SHARE * np.abs(own - beyond)
     return (heights > _HELD_HEIGHT) & (np.abs(beside) < _EDGE_SHARE * heights) & is_step
 
 
-def _measure_lowest(track: SoleTrack, end: str) -> Floats:
+def measure_lowest(track: SoleTrack, end: str) -> Floats:
     """Measure the height (F,) of an end of the sole. The lower corner counts."""
     return track.heights[:, ENDS[end]].min(axis=1)
 
