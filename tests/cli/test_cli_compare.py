@@ -11,6 +11,8 @@ import pytest
 from poise.comparison import compare as comparing
 from tests.command_line import ARM, HUMANOID, run
 
+pytestmark = pytest.mark.long
+
 QUICK = ("--effort", "quick", "--solvers", "ccd,levenberg_marquardt")
 
 

@@ -7,6 +7,8 @@ import pytest
 from tests.command_line import run
 from tests.io.mjcf_samples import body, model
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("mujoco", reason="mujoco is not installed")
 
 # The words of each verb, without the permission, and whether it ends well: the robot has no animation.

@@ -13,6 +13,8 @@ from poise.maths import rotations
 from poise.problem.problem import Problem
 from poise.solving.diagnosis import compute_max_violation
 
+pytestmark = pytest.mark.long
+
 SIZES = SetSizes(reachable=30, path=24, extreme=10)
 ARM = poise.load(samples.path("arm.urdf"))
 FIGURE = poise.load(samples.path("humanoid.bvh"))

@@ -21,6 +21,8 @@ from poise.maths import rotations
 from poise.model.limits import Range
 from tests.command_line import run
 
+pytestmark = pytest.mark.long
+
 WALK, JACKS = "bvh/cmu_12_01_walk.bvh", "bvh/jumping_jacks_cmu1.bvh"
 G1, H1 = "urdf/g1_29dof.urdf", "robots/h1.urdf"
 # the lowest points of the four spheres under a foot of the G1, by its file [m]: heel, then ball

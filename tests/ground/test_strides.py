@@ -24,6 +24,8 @@ from poise.maths.vectors import UP, normalise
 from tests.ground.clips import clip_of
 from tests.ground.motions import two_legs
 
+pytestmark = pytest.mark.long
+
 RISE, GOING = 0.15, 0.30
 NAMES = ("cmu_12_01_walk", "walk_mass", "knight walks", "man walks")
 CALM = ("cmu_12_01_walk", "walk_mass", "knight walks")

@@ -31,11 +31,14 @@ from tests.io.gltf_samples import (
     with_arrays,
 )
 
+LARGE = "fox_anims_m2m.glb", "knight_kaykit.glb", "mannequiny_gdquest.glb", "robot_quaternius.glb"  # of many clips
+NAMES = [pytest.param(name, marks=pytest.mark.long if name in LARGE else ()) for name in FILES]
+
 # --- unchanged ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("suffix", [".glb", ".gltf", ".vrm"])
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", NAMES)
 def test_an_unchanged_rig_is_the_same_document(data, tmp_path, name, suffix):
     rig = gltf.read(data / "glb" / name)
     second = again(rig, tmp_path / f"a{suffix}", rig.skeleton)
@@ -72,7 +75,7 @@ def test_unknown_chunks_and_odd_strings_stay(tmp_path):
 # --- poses and limits --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_pose_reads_back_with_the_same_rest(data, tmp_path, name):
     rig = gltf.read(data / "glb" / name)
     pose = turned(rig.pose)
@@ -200,7 +203,7 @@ def test_like_keeps_another_document(tmp_path):
 # --- clips -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if "hand_left" not in name])
+@pytest.mark.parametrize("name", [each for each in NAMES if "hand_left" not in each.values[0]])
 def test_clips_read_back(data, tmp_path, name):
     path = data / "glb" / name
     rig = gltf.read(path)

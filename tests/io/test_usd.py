@@ -16,6 +16,8 @@ from poise.model.skeleton import Kind
 from tests.blind_solver import solve_blindly
 from tests.io.usd_samples import FIGURE, HEAD, LEG, WAY, leg, skeleton
 
+pytestmark = pytest.mark.long
+
 pxr = pytest.importorskip("pxr", reason="usd-core is not installed")
 
 

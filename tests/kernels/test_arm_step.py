@@ -12,6 +12,8 @@ from poise.kernels.vec_quat import Vec
 from tests.kernels.kernel_entries import compiled, entered
 from tests.strategies import rng_of, unit_quaternions
 
+pytestmark = pytest.mark.long
+
 WEIGHTS = np.array([1.0, 0.6])
 
 

@@ -13,6 +13,8 @@ from poise.kernels.vec_quat import Quat, Vec
 from tests.kernels.kernel_entries import entered
 from tests.strategies import straight_chain
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("axis", range(3))
 def test_a_half_turn_about_an_axis_is_reported_by_that_axis(axis):

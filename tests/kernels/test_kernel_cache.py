@@ -16,6 +16,8 @@ from poise.kernels import entries, kinematics, output  # noqa: F401  (its entrie
 from poise.kernels.jit import compilation, compiler
 from tests.timeouts import PROCESS
 
+pytestmark = pytest.mark.long
+
 SOURCE = "def added(a, b):\n    return a + b\n"
 
 

@@ -43,6 +43,8 @@ from tests.kernels import kernel_entries
 from tests.strategies import rng_of
 from tests.workload import amount
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parent.parent.parent
 KINDS = [SCALAR, LANES4, LANES8]
 SEVEN = 7

@@ -13,6 +13,8 @@ from poise.solving.diagnosis import compute_max_violation
 from tests.reference.slow_limits import violation
 from tests.strategies import random_q, rng_of, seeds, unit_quaternions
 
+pytestmark = pytest.mark.long
+
 RANGES = [(-0.5, 1.2), (0.0, 0.0), (-np.pi, np.pi), (2.9, 3.5), (-9.0, -7.5), (-50.0, 50.0)]
 
 

@@ -26,9 +26,12 @@ CALLS = 100_000  # three seconds
 TOOL = ROOT / "tools" / "native" / "recorded_calls.py"
 KINDS = {"F": np.dtype(np.float64), "I": np.dtype(np.int64), "B": np.dtype(np.bool_)}
 
-pytestmark = pytest.mark.skipif(
-    not native.get_library_path().exists(), reason="this platform has no library of kernels: they are compiled"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        not native.get_library_path().exists(), reason="this platform has no library of kernels: they are compiled"
+    ),
+]
 
 
 class Rows(np.ndarray):

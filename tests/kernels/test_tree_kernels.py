@@ -44,6 +44,8 @@ from tests.reference.kernel_tree import (
     wxyz,
 )
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parent.parent.parent
 SEEDS = range(int(os.environ.get("POISE_TREES", "12")))
 

@@ -9,6 +9,8 @@ from scipy.optimize import lsq_linear
 from tests.kernels.tree_cases import assert_met, same_configuration, settings, solve, way_to
 from tests.reference.kernel_tree import BALL, HINGE, MOVE, SLIDE, random_tree, random_u
 
+pytestmark = pytest.mark.long
+
 
 def redundant(rng, kinds):
     tree = random_tree(rng, n=9, terms=1, kinds=kinds, couple=False, measured=3)

@@ -11,6 +11,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.docs.pages import Printer, blocks, check_comments, run_page
 
+pytestmark = pytest.mark.long
+
 README = ROOT / "README.md"
 
 

@@ -13,6 +13,8 @@ from poise.maths import rotations
 from poise.model.skeleton import Kind
 from tests.retarget.characters import LIMBS, build_character, build_clip, build_rig, find_directions, measure_angles
 
+pytestmark = pytest.mark.long
+
 SIDES = ("left", "right")
 WALK, G1 = "bvh/cmu_12_01_walk.bvh", "urdf/g1_29dof.urdf"
 # by its meshes: how far the middle of its thighs is ahead of hip and knee, and half the widths of thigh and forearm [m]
