@@ -248,6 +248,23 @@ def build_statue(fixed, missing=()):
     return build_rig(statue, humanoid=roles)
 
 
+@pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
+def test_shoulders_of_two_hinges_point(data):
+    """MuJoCo's humanoid cannot turn its upper arms about themselves."""
+    walk, robot = poise.load(data / WALK), poise.load(data / "mjcf/humanoid.xml")
+    clip = poise.Clip(walk.clips[0].times[:100], walk.clips[0].poses[:100], "walk")
+    arms = [limb for limb in poise.retarget(clip, robot, source=walk).report.limbs if limb.role.endswith("Arm")]
+    assert max(limb.p95 for limb in arms) < 12.0
+
+
+def test_errors_of_direction_name_joints_at_a_limit(data):
+    """The file of simple_humanoid lets its feet point down alone."""
+    walk, robot = poise.load(data / WALK), poise.load(data / "urdf/simple_humanoid/urdf/simple_humanoid.urdf")
+    clip = poise.Clip(walk.clips[0].times[100:170], walk.clips[0].poses[100:170], "walk")
+    losses = poise.retarget(clip, robot, source=walk).report.worse
+    assert any(re.search(r"leftLowerLeg is .*; at a limit: .*LLEG_ANKLE_P \(\d+ %\)", loss) for loss in losses), losses
+
+
 def test_legs_that_do_not_move_are_refused():
     with pytest.raises(UnsupportedError, match="moves: there is nothing to retarget onto"):
         poise.retarget(build_clip(build_character([1.0] * 12), 1), build_statue(("Leg", "Foot")))

@@ -49,6 +49,8 @@ MAX_JUMP_RATIO = 2.0
 MAX_HAND_ERROR = 0.03  # arm lengths
 # [arm lengths] how much deeper than in the source hands and forearms are in trunk and thighs; surfaces are estimated
 MAX_HAND_DEPTH, MAX_FOREARM_DEPTH = 0.03, 0.1
+# of the frames: a joint that is longer at a limit may be the reason for an error of direction
+_LONG_AT_LIMIT = 0.2
 # of the limb's length: smaller changes of step are no jump
 _MIN_JUMP = 0.01
 # of the leg: ground under the feet whose heights differ by less is level
@@ -325,7 +327,7 @@ def build_report(measured: Measured) -> RetargetReport:
         unmatched=tuple(row.role for row in measured.match.joints if not row.is_used),
         robot=robot,
         worse=(
-            *_list_losses((limbs, standing), (feet, hands), jumps, measured, is_level=is_level),
+            *_list_losses((limbs, standing), (feet, hands), jumps, measured, robot, is_level=is_level),
             *(() if robot is None else robot.list_losses()),
         ),
         notes=(*measured.notes, *_list_deep_arms(clearance)),
@@ -474,6 +476,7 @@ def _list_losses(
     feet_and_hands: tuple[Mapping[str, float] | None, tuple[float, float] | None],
     jumps: tuple[Jump, ...],
     measured: Measured,
+    robot: RobotMeasures | None,
     *,
     is_level: bool,
 ) -> list[str]:
@@ -490,7 +493,7 @@ def _list_losses(
         if limb.p95 > bound:
             losses.append(
                 f"{limb.role} is {limb.p95:.1f} deg off the source's direction (95 % of frames), more than {bound:g}; "
-                f"most at frame {limb.worst_frame}"
+                f"most at frame {limb.worst_frame}{_name_limits(limb.role, measured, robot)}"
             )
     most_deep = MAX_DEPTH_MM if is_level else MAX_CLIMBING_DEPTH_MM
     for name, unit, bound in (
@@ -509,6 +512,19 @@ def _list_losses(
         if jump.is_worse
     ]
     return losses
+
+
+def _name_limits(role: str, measured: Measured, robot: RobotMeasures | None) -> str:
+    """Name the joints of a segment's limb at their limits for long."""
+    if robot is None:
+        return ""
+    body, (side, part) = measured.bodies[1], split_role(role)
+    end = f"{side}{'Foot' if part.endswith('Leg') else 'Hand'}"
+    path = body.skeleton.list_path(body.rows.get(end, body.rows[role]))
+    names = {body.skeleton.names[row] for row in path}
+    often = [use for use in robot.joints if use.at_limit > _LONG_AT_LIMIT and use.joint in names]
+    uses = ", ".join(f"{use.joint} ({100.0 * use.at_limit:.0f} %)" for use in often)
+    return f"; at a limit: {uses}" if uses else ""
 
 
 def _list_deep_arms(clearance: tuple[ArmClearance, ...]) -> list[str]:

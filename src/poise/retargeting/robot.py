@@ -37,7 +37,7 @@ from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body, Segment
 from poise.retargeting.match import Match, list_skipped_sides
-from poise.retargeting.robot_body import LEG_PARTS, describe_fixed_limbs, leave_out_added_joints, list_fixed_roles
+from poise.retargeting.robot_body import LEG_PARTS, count_freedoms, describe_fixed_limbs, leave_out_added_joints
 from poise.retargeting.robot_clearance import find_pairs
 from poise.retargeting.robot_match import list_idle_turns
 from poise.retargeting.robot_soles import StandingRobot, describe_feet
@@ -208,7 +208,7 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
     """
     tree, shapes = build_tree(target.skeleton), read_collision_shapes(target)
     found = {side: _find_sole(side, body, shapes) for side in SIDES}
-    fixed = list_fixed_roles(body, tree)
+    fixed = tuple(role for role, count in count_freedoms(body, tree).items() if not count)
     notes = describe_fixed_limbs(body, tree, fixed)
     feet = {f"{side}Foot": _turn_foot(body.segments[f"{side}Foot"], sole.axes) for side, sole in found.items()}
     body = body._replace(segments={**body.segments, **feet})

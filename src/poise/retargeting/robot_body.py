@@ -154,24 +154,18 @@ def leave_out_added_joints(body: Body, skeleton: Skeleton) -> Body:
 # --- Limbs that cannot move ------------------------------------------------------------------------------------------
 
 
-def list_moving_rows(tree: RobotTree) -> set[int]:
-    """List the joints with more than one value. Others are locked."""
-    moving = {unknown.row for unknown in tree.unknowns if unknown.low < unknown.high}
-    return moving | {row for row, coupling in enumerate(tree.skeleton.couplings) if coupling is not None}
-
-
-def list_fixed_roles(body: Body, tree: RobotTree) -> tuple[str, ...]:
-    """List the parts of limbs without a joint to move them.
-
-    They are fixed to the trunk.
-    """
-    moving, trunk, fixed = list_moving_rows(tree), {*body.spine.rows}, list[str]()
-    for side, part in product(SIDES, (*ARM_PARTS, *LEG_PARTS)):
-        path = body.skeleton.list_path(body.segments[f"{side}{part}"].carrier)
+def count_freedoms(body: Body, tree: RobotTree) -> dict[str, int]:
+    """Count the freedoms of parts of limbs against the trunk, by role. Locked joints have none."""
+    free: dict[int, int] = {row: 1 for row, coupling in enumerate(tree.skeleton.couplings) if coupling is not None}
+    for unknown in tree.unknowns:
+        if unknown.low < unknown.high:
+            free[unknown.row] = 1 + (free.get(unknown.row, 0) if unknown.order else 0)
+    trunk, freedoms = {*body.spine.rows}, dict[str, int]()
+    for role in (f"{side}{part}" for side, part in product(SIDES, (*ARM_PARTS, *LEG_PARTS))):
+        path = body.skeleton.list_path(body.segments[role].carrier)
         below = max((place + 1 for place, row in enumerate(path) if row in trunk), default=0)
-        if not any(row in moving for row in path[below:]):
-            fixed.append(f"{side}{part}")
-    return tuple(fixed)
+        freedoms[role] = sum(free.get(row, 0) for row in path[below:])
+    return freedoms
 
 
 def describe_fixed_limbs(body: Body, tree: RobotTree, fixed: Collection[str]) -> list[str]:

@@ -20,7 +20,7 @@ from poise.model.clip import Clip
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import NEXT_PARTS, Body, Segment
 from poise.retargeting.match import Match
-from poise.retargeting.robot_body import list_fixed_roles, turn_to_body
+from poise.retargeting.robot_body import count_freedoms, turn_to_body
 from poise.retargeting.robot_match import find_row, list_held_rows, list_idle_turns
 from poise.retargeting.robot_weights import RobotWeights
 
@@ -36,6 +36,7 @@ _NEAR_GROUND_WEIGHT, _NEAR_HEIGHT = 120.0, 0.1
 _HELD_HIPS_WEIGHT = 30.0
 # cosine between a hinge and an axis of the foot: from this one on it turns the foot about it
 _SAME_AXIS = 0.7
+_FULL_TURN = 3  # hinges that turn a bone in any way; with fewer it points alone
 _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
 _ACROSS_SOLE = np.array([0.0, 1.0, 0.0])  # the second axis of a foot
 _UP = np.array([0.0, 0.0, 1.0])  # of a trunk joint's segment
@@ -82,7 +83,8 @@ class TaskBuilder:
         source, target = bodies
         self.source, self.target, self.tree, self.match, self.weights = source, target, tree, match, weights
         self.held = list_held_rows(target, match)
-        self._used = {row.role for row in match.joints if row.is_used} - {*list_fixed_roles(target, tree)}
+        self._freedoms = count_freedoms(target, tree)
+        self._used = {row.role for row in match.joints if row.is_used and self._freedoms.get(row.role, 1)}
         self._idle_turns = list_idle_turns(target, match)
         self.turns = rotations.multiply(source.world_turn, world.rotations)
         self.places = rotations.rotate(source.world_turn, world.positions)
@@ -229,7 +231,9 @@ class TaskBuilder:
             }
             for part, weight in turned.items():
                 role = f"{side}{part}"
-                if role in self._used:
+                if role in self._used and part != "Hand" and self._freedoms[role] < _FULL_TURN:
+                    self._add_direction(role, limbs * _LOWER_WEIGHT)
+                elif role in self._used:
                     self._add_turn(self.target.segments[role], self.find_segment_turn(role), weight)
             for role in (f"{side}LowerLeg", f"{side}LowerArm"):
                 if role in self._used:
