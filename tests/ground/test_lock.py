@@ -115,9 +115,11 @@ class TestStretch:
         longer = grown[..., 0] > 1.0 + 1e-9
         assert 0 < longer.sum() < longer.size
         a, b = legs_of(plain, plain), legs_of(plain, stretched)
-        same = ~longer
-        moved = np.abs(b - a).max(axis=-1)[same]  # [m] before and after, the pelvis sinks less
-        assert moved[:, [HIP, ANKLE]].max() < 0.03
+        stands = plain.contacts.any[~longer]
+        moved = np.abs(b - a).max(axis=-1)[~longer]  # [m] before and after, the pelvis sinks less
+        assert moved[:, HIP].max() < 0.025
+        assert moved[stands, ANKLE].max() < 1e-9
+        assert moved[~stands, ANKLE].max() < 0.035  # a foot that leaves the ground later catches up
         assert moved[:, KNEE].max() < 0.06  # it goes far where its leg is nearly straight
         chords = [np.linalg.norm(legs[:, :, ANKLE] - legs[:, :, HIP], axis=-1) for legs in (a, b)]
         assert (chords[1] > chords[0])[longer].all()

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from poise import Terrain
 from poise.ground.figure.footing import Footing
 from poise.ground.trajectory.leg_problem import BALL, BEND, FOLD, HEEL, LEAN, REACH, TIP
-from poise.ground.trajectory.residuals import differentiate_residuals, find_plane, measure_residuals, sample_ground
+from poise.ground.trajectory.residuals import (
+    differentiate_residuals,
+    find_plane,
+    measure_residuals,
+    sample_ground,
+    weigh_pops,
+)
 from poise.kernels.ground.leg_moves import ARM_M, POINTS, ROWS, UNKNOWNS
 from tests.ground.feet import footing_of
 from tests.ground.leg_problems import crouching, list_contacts, place, pose
@@ -174,3 +180,36 @@ def test_each_leg_has_the_pelvis_and_unknowns_of_its_own(legs):
     some = dataclasses.replace(problem, free=np.ones((FRAMES, unknowns), dtype=bool), longest=np.ones((FRAMES, legs)))
     assert (some.columns[:, 0] == 0).all()
     assert some.columns[:, 1:].ravel().tolist() == list(range(1, unknowns))
+
+
+class TestPops:
+    """Frames are 1/60 s; the right leg's hip, knee, ankle, joint and end of the toes are points 5 to 9."""
+
+    def test_what_moves_as_wanted_weighs_as_before(self):
+        problem = pose(crouching(30), GROUNDS["flat"])
+        np.testing.assert_array_equal(weigh_pops(problem, np.zeros(problem.free.shape)), 1.0)
+
+    @pytest.mark.parametrize(("size", "most"), [(0.002, 5.0), (0.1, 9.0)])
+    def test_a_leap_weighs_more(self, size, most):
+        problem = hang()
+        values = np.zeros(problem.free.shape)
+        values[15, problem.columns[1, 3]] = size  # its ball goes up, and down again
+        weights = weigh_pops(problem, values)
+        assert 1.0 < weights[15, 7] <= most
+        assert weights[15, 2] == 1.0
+        np.testing.assert_array_equal(np.flatnonzero(weights[:, 7] > 1.0), [14, 15, 16])
+
+    def test_where_the_source_leaps_it_does_not(self):
+        problem = hang()
+        values = np.zeros(problem.free.shape)
+        values[15, problem.columns[1, 3]] = 0.01
+        wanted = problem.wanted.copy()
+        wanted[18, 5:] = [0.0, 0.0, 1.0]
+        weights = weigh_pops(dataclasses.replace(problem, wanted=wanted), values)
+        np.testing.assert_array_equal(weights, 1.0)
+
+
+def hang():
+    """Make a problem of two feet in the air, in 30 frames."""
+    motion = crouching(30)
+    return pose(motion, GROUNDS["flat"], contacts=list_contacts(motion, heel=False, ball=False))

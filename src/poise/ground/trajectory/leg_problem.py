@@ -6,8 +6,8 @@ about their joint: K = 1 + 5 L unknowns, all lengths [m]. Legs follow in closed 
 1. Points that stand stay where they are: their unknowns are not free.
 2. Rows are at most 0: legs within reach and not folded up, soles above the ground, toes and ankles bent no more than
    those of people.
-3. Joints accelerate as in the source, feet that stand as they are put: sum of |D2 p - a|^2 over hips, knees, ankles,
-   joints and ends of toes.
+3. Joints accelerate as in the source, feet that stand as they are put: sum of w |D2 p - a|^2 over hips, knees, ankles,
+   joints and ends of toes. The weights w grow where an eye would see a pop, see `weigh_pops`.
 4. Unknowns stay near to 0: an edit dies away within a time tau, which weighs them by 1 / tau^4.
 
 Accelerations are in m/s^2 at every frame rate. After Witkin and Kass, Spacetime Constraints (1988), and Gleicher,
@@ -87,6 +87,8 @@ class LegProblem:
     wanted
         (F, 5 L, 3) [m] changes of step that hips, knees, ankles, joints and ends of toes should have: the source's, and
         those of the place where they are put for what stands.
+    emphasis
+        (F, 5 L) factors of the weights of changes of step.
     has_change
         (F,) whether the changes of step of a frame are known: not at the ends, and beside cuts.
     places, axes
@@ -115,6 +117,7 @@ class LegProblem:
     footing: Footing
     plane: Floats | None
     wanted: Floats
+    emphasis: Floats
     has_change: Bools
     places: Floats
     axes: Floats
@@ -157,7 +160,7 @@ class LegProblem:
         """(F, 5 L) weights of squared changes of step [1/s^4]."""
         toes = _TOE_WEIGHT
         joints = np.tile([1.0, 1.0, 1.0, toes, toes], self.longest.shape[1])
-        return self.has_change[:, None] * joints / self.step**4
+        return self.has_change[:, None] * self.emphasis * joints / self.step**4
 
     @property
     def value_weights(self) -> Floats:

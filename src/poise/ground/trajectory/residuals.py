@@ -8,11 +8,15 @@ import numpy as np
 
 from poise import kernels
 from poise.ground.figure.footing import Footing
+from poise.ground.figure.steps import NEAR
 from poise.ground.trajectory.leg_problem import LegProblem
 from poise.maths.arrays import Floats
+from poise.maths.smoothing import compute_window_max
 
 _PROBE_M = 0.015  # [m] to each side over which the slope of the ground is taken: an edge is as wide
 _MAX_SLOPE = 3.0  # a riser counts as ground so steep
+_VISIBLE_M = 0.003  # [m] change of step beyond the source's that is visible: there its weight is doubled
+_MAX_EMPHASIS = 9.0  # with more, pelvis and toes move farther than pops shrink
 
 
 class Residuals(NamedTuple):
@@ -75,6 +79,19 @@ def place_points(problem: LegProblem, values: Floats) -> tuple[Floats, Floats, F
         problem.lengths, feet.soles, feet.bends, values, found, points, ankles,
     )  # fmt: skip
     return found, points, ankles
+
+
+def weigh_pops(problem: LegProblem, values: Floats) -> Floats:
+    """Compute the emphasis (F, 5 L) of changes of step.
+
+    Pops weigh more: what a solution has beyond the largest change that is wanted within 0.1 s. Least squares leave a
+    few large ones, and an eye sees these. After Lawson, Contributions to the theory of linear least maximum
+    approximation (1961).
+    """
+    wanted = np.linalg.norm(problem.wanted, axis=-1)
+    wanted = compute_window_max(wanted, max(1, round(NEAR / problem.step)))
+    changes = np.linalg.norm(measure_residuals(problem, values).changes + problem.wanted, axis=-1)
+    return np.minimum(1.0 + (np.maximum(changes - wanted, 0.0) / _VISIBLE_M) ** 2, _MAX_EMPHASIS)
 
 
 def difference_twice(points: Floats) -> Floats:

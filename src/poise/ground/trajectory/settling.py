@@ -26,7 +26,13 @@ from poise.ground.legs.legs import (
 )
 from poise.ground.report.jumps import is_even
 from poise.ground.trajectory.leg_problem import FOOT_TAU_S, FeetInMotion, LegProblem
-from poise.ground.trajectory.residuals import difference_twice, find_plane, place_points, sample_ground
+from poise.ground.trajectory.residuals import (
+    difference_twice,
+    find_plane,
+    place_points,
+    sample_ground,
+    weigh_pops,
+)
 from poise.ground.trajectory.solver import solve_problem
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -37,7 +43,7 @@ from poise.maths.vectors import dot, make_vertical, normalise
 _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
 # bones in the problem, see `LegProblem`: at first the slope of a knee is 2.5 at most; from there knees go as they do
 _LONGER, _NEARLY_TRUE = 1.02, 1.003
-_PELVIS_TAU_S = 0.05  # [s] on level ground, see `_find_pelvis_tau`; elsewhere that of feet
+_PELVIS_TAU_S = 0.04  # [s] on level ground, see `_find_pelvis_tau`; elsewhere that of feet
 _TAU_RATES = 30.0, 120.0  # [frames/s] between them the first falls; above no step is looked at
 _LEVEL = 1e-3  # [rad] and [m] ground that is tilted or uneven by less is level
 _FIRST_OF_FOOT = 2  # ankle, joint and end of the toes go with it, hip and knee do not
@@ -89,6 +95,7 @@ def _solve(
         _, values = _solve(few, soles, contacts.every(stride), targets, still[rows], footing, stretch)
         start = interpolate_frames(values, stride, len(motion)) * problem.free
     problem = _lengthen_bones(problem, _NEARLY_TRUE, motion, soles, contacts, feet)
+    problem = dataclasses.replace(problem, emphasis=weigh_pops(problem, start))
     return problem, solve_problem(problem, start=start)
 
 
@@ -147,6 +154,7 @@ def make_problem(
         footing=footing,
         plane=find_plane(footing) if is_even(footing.terrain) else None,
         wanted=np.empty(0),
+        emphasis=np.ones((shape[0], kernels.ground.leg_moves.POINTS * shape[1])),
         has_change=known,
         places=motion.places,
         axes=axes,
