@@ -414,10 +414,14 @@ def improve_lanes(lane_kind, problems, lanes, work, dimension_count, max_steps):
     max_cost = (
         corrected_cost + maximum(bend_cost, -bend_cost) + COST_ERROR * squared_correction * sqrt(squared_correction)
     )
-    # A value that has come to its limit no longer helps to correct the tip, which changes the cost in first order.
-    max_error = select(state[IS_AT_LIMIT] * state[STEP_SHARE] > 0.99, zero + MAX_LIMIT_ERROR2, zero + MAX_ERROR2)
+    # A value that has come to its limit no longer helps to correct the tip, which changes the cost in first order. On
+    # shorter steps the way there an estimated cost may fall round and round, and the true one not.
+    max_error = select(state[IS_AT_LIMIT] > 0.5, zero + MAX_LIMIT_ERROR2, zero + MAX_ERROR2)
     is_close = is_exact | ((squared_error <= max_error) & (squared_correction <= MAX_CLOSE_CORRECTION2))
-    is_worse = corrected_cost > state[MAX_COST] + COST_ROUNDING * (1.0 + cost)
+    # A cost before the step that was estimated may be too low: what meets the target need be no worse than the best.
+    is_known = squared_error <= MAX_LIMIT_ERROR2
+    allowed_cost = select(is_known, maximum(state[MAX_COST], state[BEST_COST]), state[MAX_COST])
+    is_worse = corrected_cost > allowed_cost + COST_ROUNDING * (1.0 + cost)
     is_accepted = select(is_close, select(is_worse, zero, one), zero) > 0.5
     is_correctable = (squared_error <= 0.5 * state[ERROR]) & (squared_correction <= MAX_STEP * MAX_STEP)
     is_corrected = select(is_close, zero, select(is_correctable, one, zero)) > 0.5
