@@ -11,9 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.ground.robot.foot_path import MAX_PITCH_RAD, RobotSole
+from poise.ground.robot.frame_solve import build_matrix, turn_by
 from poise.ground.robot.mean_speed import MeanSpeed
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.vectors import cross
 
 # [s] in which half of a change is over (a foot comes to stand or leaves the ground), and how long until it is firm
 _HALF_LIFE_S, _FIRM_S = 0.05, 0.05
@@ -21,6 +23,7 @@ _HALF_LIFE_S, _FIRM_S = 0.05, 0.05
 _MOST_FIRM = 0.2
 # of a critically damped spring: its rate times its half-life
 _SPRING_RATE = 1.678
+_IDENTITY = (1.0, 0.0, 0.0, 0.0)
 _LEVEL = np.array([1.0, 1.0, 0.0])
 # [leg lengths] and [rad] by which a standing foot is at most beside where the leg leads, and how near it has come when
 # it stands again
@@ -68,6 +71,7 @@ class _Stance(NamedTuple):
     ground: Floats
     ahead: Floats
     up: Floats
+    right: Floats
 
 
 class _Shown(NamedTuple):
@@ -190,7 +194,7 @@ class LiveFoot:
 
     def _ease_turn(self, axes: Floats) -> Floats:
         """Turn axes by what is left of a change."""
-        return rotations.as_matrix(rotations.from_vector(self._turn.value)) @ axes
+        return build_matrix(turn_by(_IDENTITY, *self._turn.value.tolist())) @ axes
 
     def _find_stance(self, place: Floats, turn: Floats, stands: tuple[bool, bool]) -> _Stance:
         """Find the stance of a foot on the ground."""
@@ -201,7 +205,8 @@ class LiveFoot:
         point = place + turn @ [pivot, -self._sole.height, 0.0] - pivot * heading
         point[2], up = self._ground.measure_heights(point), self._ground.normal
         ahead = heading - up * float(heading @ up)
-        return _Stance(point, ahead / float(np.linalg.norm(ahead)), up)
+        ahead = ahead / float(np.linalg.norm(ahead))
+        return _Stance(point, ahead, up, cross(ahead, up))
 
     def _limit_pitch(self, sine: float, stands: tuple[bool, bool]) -> float:
         """Limit the pitch of a standing foot. Heels are pivots of toes that are up, balls of heels."""
@@ -213,8 +218,8 @@ class LiveFoot:
     def _roll(self, stance: _Stance, pitch: float) -> tuple[Floats, Floats]:
         """Roll a standing foot over heel or ball by its pitch."""
         cosine, sine = math.cos(pitch), math.sin(pitch)
-        right = np.cross(stance.ahead, stance.up)
-        axes = np.array([cosine * stance.ahead + sine * stance.up, cosine * stance.up - sine * stance.ahead, right]).T
+        ahead, up = cosine * stance.ahead + sine * stance.up, cosine * stance.up - sine * stance.ahead
+        axes = np.array([ahead, up, stance.right]).T
         pivot = self._sole.heel if pitch > 0.0 else self._sole.ball if pitch < 0.0 else 0.0
         return stance.ground + pivot * stance.ahead - axes @ [pivot, -self._sole.height, 0.0], axes
 

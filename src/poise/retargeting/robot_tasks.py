@@ -62,7 +62,7 @@ class SourceDirection(NamedTuple):
 
 def measure_nearness(heights: Floats, leg_length: float) -> Floats:
     """Measure how near heights are to the ground, 0 to 1."""
-    return np.clip(1.0 - heights / (_NEAR_HEIGHT * leg_length), 0.0, 1.0)
+    return np.minimum(np.maximum(1.0 - heights / (_NEAR_HEIGHT * leg_length), 0.0), 1.0)
 
 
 class TaskBuilder:

@@ -160,7 +160,11 @@ class FrameSolver:
         moved = np.concatenate([here.places[0] - last.places[0], turned, here.values[0] - last.values[0]])
         self._speed = self._speed.add(moved, dt)
         low, high = self._ranges
-        return here.places[0] / self._factor, here.turn, np.clip(here.values[0] / self._scales, low, high)
+        return (
+            here.places[0] / self._factor,
+            here.turn,
+            np.minimum(np.maximum(here.values[0] / self._scales, low), high),
+        )
 
     def _find_aim(self, last: FramePose, dt: float) -> _Aim:
         """Find where the speed of the robot leads, and its limits."""
@@ -260,7 +264,7 @@ def _move(pose: FramePose, step: Floats, aim: _Aim) -> FramePose:
     """Move a robot by a step (1, K), within limits."""
     turn = turn_by(pose.turn, *step[0, 3:BASE_COLUMNS].tolist())
     values = np.minimum(np.maximum(pose.values + step[:, BASE_COLUMNS:], aim.low), aim.high)
-    return FramePose(pose.places + step[:, :3], turn, _build_matrix(turn), values)
+    return FramePose(pose.places + step[:, :3], turn, build_matrix(turn)[None], values)
 
 
 class ConfigurationWriter:
@@ -339,10 +343,10 @@ def _find_turn(start: Quaternion, end: Quaternion) -> tuple[float, float, float]
     return share * x, share * y, share * z
 
 
-def _build_matrix(turn: Quaternion) -> Floats:
-    """Build the matrix (1, 3, 3) of a rotation."""
+def build_matrix(turn: Quaternion) -> Floats:
+    """Build the matrix (3, 3) of a rotation."""
     w, x, y, z = turn
     first = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
     second = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
     third = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
-    return np.array([(first, second, third)])
+    return np.array((first, second, third))
