@@ -14,6 +14,7 @@ from poise.problem.goals import GOAL_CLASSES
 from tests.contracts.cases import SOLVERS, chain, goal_for, limb, posed, requested, rest
 from tests.contracts.moved_skeletons import in_units, placed
 from tests.strategies import figure, generic_arm, rng_of
+from tests.workload import is_drawn
 
 ROWS = 19  # targets of a problem: two groups of lanes and some
 FAR = (3, 11)  # those that are out of reach, where a goal has a place
@@ -227,3 +228,4 @@ PROBLEMS = dict(_all())
 FEW = ("arm to points", "slides", "two balls", "nearly uniform scale", "Aim", "Orientation")
 PAIRS = [(problem, name) for name in SOLVERS for problem in PROBLEMS if name != "autodiff" or problem in FEW]
 """Problems and who is asked to solve them: JAX compiles every problem anew, for many seconds, and gets few."""
+TRIED = [pair for pair in PAIRS if is_drawn("{} by {}".format(*pair), 3)]  # by this commit

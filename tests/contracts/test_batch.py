@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from poise import solvers
 from poise.solving import batch as running
 from tests.contracts.cases import SOLVERS
-from tests.contracts.problems import BITS, MEASURED, PAIRS, PROBLEMS, ROWS, accepted, answer, same_bits
+from tests.contracts.problems import BITS, MEASURED, PAIRS, PROBLEMS, ROWS, TRIED, accepted, answer, same_bits
 from tests.contracts.trees import any_problem
 from tests.strategies import rng_of, seeds
 from tests.workload import amount
@@ -25,7 +25,7 @@ def rows_of(whole, rows):
     return SimpleNamespace(**{name: getattr(whole, name)[rows] for name in BITS})
 
 
-@pytest.mark.parametrize(("problem", "name"), PAIRS)
+@pytest.mark.parametrize(("problem", "name"), TRIED)
 class TestTargets:
     def test_parts_of_any_size_in_any_order(self, problem, name):
         whole = answer(problem, name)

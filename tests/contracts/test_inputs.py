@@ -8,7 +8,7 @@ import pytest
 import poise
 from poise import Clip, Grounder, Pose, Position, Terrain
 from tests.contracts.clips import VERBS, reached_for, walk
-from tests.contracts.problems import PAIRS, PROBLEMS, accepted
+from tests.contracts.problems import PROBLEMS, TRIED, accepted
 from tests.terrain.terrains import KINDS, ground, points_over, rays_over
 
 
@@ -50,7 +50,7 @@ def overwrite(*arrays):
         np.add(array, 1.0, out=array)
 
 
-@pytest.mark.parametrize(("problem", "name"), PAIRS)
+@pytest.mark.parametrize(("problem", "name"), TRIED)
 def test_solve_and_prepare(problem, name):
     """Poses, goals, targets and starts; and a result stays as it is when the caller writes into them afterwards."""
     requested = PROBLEMS[problem]
