@@ -162,14 +162,14 @@ def test_fixed_nodes_of_a_character_are_no_joints():
     assert poise.find_roles(s).joints["leftFoot"] == "foot.l"
 
 
-def hinges(names):
+def hinges(names, axes=None):
     """A leg of hinges in line, each at its height [m]."""
     heights = {"left_hip_pitch": 0.9, "left_hip_roll": 0.88, "left_hip_yaw": 0.7, "left_knee": 0.5}
     points = [(0.0, 0.1, heights.get(name, 0.1)) for name in names]
     parents = list(range(-1, len(names) - 1))
     offsets = np.diff(np.array([(0.0, 0.0, 0.0), *points]), axis=0)
     return poise.Skeleton.build(
-        names, parents, [Kind.HINGE] * len(names), offsets=offsets, axes=[(0, 1, 0)] * len(names), up="z"
+        names, parents, [Kind.HINGE] * len(names), offsets=offsets, axes=axes or [(0, 1, 0)] * len(names), up="z"
     )
 
 
@@ -177,6 +177,15 @@ def test_of_three_hinges_the_last_that_stands_at_the_hip_is_the_thigh():
     s = hinges(["left_hip_pitch", "left_hip_roll", "left_hip_yaw", "left_knee", "left_ankle_pitch", "left_ankle_roll"])
     (leg,) = poise.find_roles(s).legs
     assert leg == poise.Leg("left", "left_hip_roll", "left_knee", "left_ankle_roll", None)
+
+
+def test_a_thigh_begins_where_it_pitches():
+    """Of hips that roll and twist higher up, as those of humanoid-gym's XBot, the last one further down counts."""
+    names = ["left_hip_pitch", "left_hip_roll", "left_hip_yaw", "left_knee", "left_ankle_pitch", "left_ankle_roll"]
+    turned = hinges(names, [(1, 0, 0), (0, 0, 1), *[(0, 1, 0)] * 4])  # the lower one pitches, whatever its name
+    assert poise.find_roles(turned).legs[0].upper == "left_hip_yaw"
+    twisted = hinges(names, [(1, 0, 0), (0, 1, 0), (0, 0, 1), *[(0, 1, 0)] * 3])
+    assert poise.find_roles(twisted).legs[0].upper == "left_hip_roll"
 
 
 def test_hands_alone_are_hands():

@@ -98,7 +98,7 @@ def test_drakes_atlas_has_its_feet_and_its_head(data):
         word = {"l": "left", "r": "right"}[side]
         assert found.joints[f"{word}LowerLeg"] == f"{side}_leg_kny"
         assert found.joints[f"{word}Foot"] == f"{side}_leg_akx"
-        assert found.joints[f"{word}LowerArm"] == f"{side}_arm_ely"
+        assert found.joints[f"{word}LowerArm"] == f"{side}_arm_elx"  # ely twists the upper arm above the elbow
     assert found.joints["head"] == "neck_ay"
     assert found.joints["spine"] == "back_bkx"
 

@@ -16,10 +16,14 @@ import numpy as np
 from poise.maths.arrays import Floats
 from poise.model.joint_tree import JointTree, is_robot
 from poise.model.joints import Kind
+from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.bone_names import SIDES, NameTokens, parse_joint_name, tokenize_name
 
 # fraction of all names: a token in more of them carries no meaning (an actor's name, "Bip01", "Skeleton")
 _MAX_TOKEN_SHARE = 0.4
+
+# cosine of the angle between a hinge and another one, or the way to the next joint: a larger one is no other axis
+_SAME_AXIS = 0.7
 
 # joints in a line; a limb has ten
 _MAX_PATH_JOINTS = 48
@@ -262,6 +266,21 @@ class CharacterTree:
     def measure_distance(self, a: int, b: int) -> float:
         """Measure the distance of two joints."""
         return math.dist(self._position_lists[a], self._position_lists[b])
+
+    def adds_bend(self, row: int, next_row: int, others: Iterable[int]) -> bool:
+        """Return whether a hinge bends the way to a joint anew.
+
+        It turns about another axis than others, and does not twist the way. One at the joint itself bends none.
+        """
+        axes, way = self._hinge_axes, self.positions[next_row] - self.positions[row]
+        is_twist = abs(float(axes[row] @ way)) >= _SAME_AXIS * float(np.linalg.norm(way))
+        return not is_twist and all(abs(float(axes[row] @ axes[other])) < _SAME_AXIS for other in others)
+
+    @cached_property
+    def _hinge_axes(self) -> Floats:
+        """Axes (n, 3) of hinges at rest."""
+        turns = compute_world_transforms(self.skeleton, self.skeleton.rest_q)[:, :3, :3]
+        return (turns @ self.skeleton.axes[:, :, None])[:, :, 0]
 
     @cached_property
     def _position_lists(self) -> list[list[float]]:

@@ -237,8 +237,9 @@ def _choose_hinges(
 ) -> dict[str, int]:
     """Choose one hinge for each anatomical joint made of several.
 
-    For an upper or lower bone it is the last hinge at the bone's start: twist hinges are anywhere along the bone, and
-    the bone's length and direction must be right. For the others it is the last hinge.
+    For an upper or lower bone it is the last hinge at the bone's start, or one further down that bends it about another
+    axis: twist hinges are anywhere along the bone, and the bone's length and direction must be right. For the others it
+    is the last hinge.
     """
     chosen_rows = dict(rows)
     for segment_index, role in enumerate(roles):
@@ -250,11 +251,13 @@ def _choose_hinges(
             hinge_rows = [row for row in hinge_rows if row != next_row and tree.is_above(row, next_row)] or [rows[role]]
         if next_row is not None and role.startswith(("Upper", "Lower")):
             max_distance = max(tree.measure_distance(row, next_row) for row in hinge_rows)
-            hinge_rows = [
+            first_rows = [
                 row
                 for row in hinge_rows
                 if tree.measure_distance(row, next_row) >= _HINGE_DISTANCE_RATIO * max_distance
             ]
+            later_rows = [row for row in hinge_rows if row not in first_rows]
+            hinge_rows = first_rows + [row for row in later_rows if tree.adds_bend(row, next_row, first_rows)]
         chosen_rows[role] = max(hinge_rows)
     return chosen_rows
 
