@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import message_names
-from tests.workload import amount
+from tests.workload import amount, is_drawn
 
 # no example has a time limit: a kernel compiles at its first call, and machines are busy; CI must not fail by chance
 settings.register_profile(
@@ -30,21 +30,32 @@ ROOT = Path(__file__).parent.parent
 LONGEST = (  # groups of tests by how their names begin, those that take longest first
     "tests/packaging/test_versions.py",
     "tests/packaging/test_distributions.py::test_the_readme",
+    "tests/viewer/test_viewer_benchmark.py",
+    "tests/kernels/test_compiler_pipeline.py",
     (  # one worker builds; in another one, these would wait for it
         "tests/tools/test_library_build.py::test_a_fresh_build",
         "tests/tools/test_portable_bits.py::test_code_for_v3",
         "tests/tools/test_portable_bits.py::test_web_assembly",
     ),
     "tests/kernels/test_cuda.py",
-    "tests/viewer/test_viewer_benchmark.py",
-    "tests/kernels/test_compiler_pipeline.py::test_a_process_that_compiles",
+    "tests/kernels/test_native_bits.py",
     "tests/contracts/test_resaving.py::test_every_file_that_loads",
     "tests/tools/test_random_problems.py::test_no_problem_of_thousands",
     "tests/docs/test_recipes.py",
+    "tests/packaging/test_user_types.py",
+    "tests/model/test_large_figures.py::test_thirty_thousand",
     "tests/viewer/test_page_soak.py",
     "tests/solving/test_soak.py",
     "tests/tools/test_mutations.py::test_a_mutant_that_matters",
     "tests/solvers/test_lm_engine.py::test_four_lanes",
+)
+HALVED = (  # of the long tests whose names begin so, a commit draws each second one
+    "tests/viewer/test_page_",
+    "tests/viewer/test_saved_appearance.py",
+    "tests/docs/test_try_browser.py",
+    "tests/comparison/test_peers.py",
+    "tests/kernels/test_tree_",
+    "tests/jax/",
 )
 WANT = "for want of test data"  # in every reason of a test that was skipped for that
 NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "jax")
@@ -77,7 +88,7 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(session, config, items):
-    """Leave out what is long, unless all is asked for or its file is named on the command line."""
+    """Leave out what is long, and what the commit does not draw; not where its file is named on the command line."""
     for item in items:
         if "autodiff" in cases_of(item):
             item.add_marker("long")  # JAX compiles for seconds
@@ -85,9 +96,21 @@ def pytest_collection_modifyitems(session, config, items):
                 item.add_marker(pytest.mark.skip("JAX is not installed: scripts/test --all, or pip install jax"))
     if not config.getoption("all"):
         quick = {item for item in items if not item.get_closest_marker("long") or session.isinitpath(item.path)}
-        config.hook.pytest_deselected(items=[item for item in items if item not in quick])
-        items[:] = [item for item in items if item in quick]
+        keep(quick, items, config)
+    keep({item for item in items if session.isinitpath(item.path) or is_tried(item)}, items, config)
     items[:] = longest_first(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def keep(kept, items, config):
+    """Deselect the other items."""
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def is_tried(item):
+    """Whether this commit tries a test, if its group is halved."""
+    is_halved = item.nodeid.startswith(HALVED) and item.get_closest_marker("long")
+    return not is_halved or is_drawn(item.nodeid, 2)
 
 
 def pytest_collection_finish():
