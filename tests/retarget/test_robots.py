@@ -265,6 +265,16 @@ def test_errors_of_direction_name_joints_at_a_limit(data):
     assert any(re.search(r"leftLowerLeg is .*; at a limit: .*LLEG_ANKLE_P \(\d+ %\)", loss) for loss in losses), losses
 
 
+def test_a_robot_slower_than_its_clip_moves_as_fast_as_it_can(data):
+    """Jumping jacks take the arms of simple_humanoid five times as fast as they turn. They stood still."""
+    jacks, robot = poise.load(data / "bvh/jumping_jacks_cmu1.bvh"), poise.load(
+        data / "urdf/simple_humanoid/urdf/simple_humanoid.urdf")  # fmt: skip
+    clip = poise.Clip(jacks.clips[0].times[40:70], jacks.clips[0].poses[40:70], "jacks")
+    done = poise.retarget(clip, robot, source=jacks, ground=False, clear=False)
+    assert np.ptp(read_joint_values(done)[0], axis=0).max() > 1.0
+    assert all(use.speed < 1.5 * use.most for use in done.report.robot.joints)
+
+
 def test_legs_that_do_not_move_are_refused():
     with pytest.raises(UnsupportedError, match="moves: there is nothing to retarget onto"):
         poise.retarget(build_clip(build_character([1.0] * 12), 1), build_statue(("Leg", "Foot")))

@@ -47,6 +47,8 @@ _MIN_GAIN = 2e-4
 _FIRST_DAMPING, _LEAST_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 10.0
 # of frames that a step makes worse, and how many frames beside them go with them
 _REFUSED_DAMPING, _REFUSAL_FACTOR, _DAMPED_AROUND = 0.1, 20.0, 3
+# how much shorter a step is then, and how often
+_SHORTER, _MAX_SHORTENED = 0.25, 6
 # the longest step of a round
 MAX_STEP = 0.6
 AT_LIMIT = 1e-9
@@ -247,9 +249,10 @@ class _Solver:
     ) -> tuple[JointMotion, _Measured | None, Floats]:
         """Take a step to a lower cost.
 
-        Frames that it makes worse are damped until it is lower, then all: speeds are costs between frames.
+        Frames that it makes worse are damped until it is lower, then all: speeds are costs between frames. The last
+        resort is a shorter step of all frames: joints that are all too slow for it would part where damping differs.
         """
-        costs = self._costs.copy()
+        costs, first = self._costs.copy(), damping
         for refusals in range(_MAX_REFUSALS):
             self._compute_step(motion, before, damping)
             moved = self._move(motion)
@@ -258,6 +261,13 @@ class _Solver:
                 return moved, after, np.maximum(_LEAST_DAMPING, damping / _DAMPING_FACTOR)
             worse = (count_frames_to(self._costs > costs) <= _DAMPED_AROUND) | (refusals >= _REFUSALS_OF_FRAMES)
             damping = np.where(worse, np.maximum(_REFUSAL_FACTOR * damping, _REFUSED_DAMPING), damping)
+        self._compute_step(motion, before, first)
+        for _ in range(_MAX_SHORTENED):
+            self._step *= _SHORTER
+            moved = self._move(motion)
+            after = self._measure(moved, with_matrix=False)
+            if after.cost < before.cost:
+                return moved, after, first
         return motion, None, damping
 
     def _compute_step(self, motion: JointMotion, before: _Measured, damping: Floats) -> None:
