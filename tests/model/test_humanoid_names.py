@@ -109,6 +109,22 @@ def test_seven_numbered_hinges_of_a_robot_are_no_four_bones():
         assert arm == {part: f"arm_{side}_{number}_joint" for part, number in numbers.items()}
 
 
+def test_locked_hinges_among_numbered_ones_keep_their_arm():
+    """Only the second, fourth and fifth of seven joints move: the others count for where the elbow is."""
+    kinds = [poise.Kind.HINGE if place in (2, 4, 5) else poise.Kind.FIXED for place in range(1, 8)]
+    names = [f"arm_{side}_{place}_joint" for side in ("left", "right") for place in range(1, 8)]
+    parents = [-1, *(0 if place in (0, 7) else place for place in range(14))]
+    steps = [(0.0, y, -0.1) if place else (0.0, 2.0 * y, 0.5) for y in (0.1, -0.1) for place in range(7)]
+    robot = poise.Skeleton.build(
+        ["torso", *names], parents, [poise.Kind.FIXED, *kinds, *kinds], offsets=[(0.0, 0.0, 1.0), *steps],
+        axes=[(1, 0, 0)] * 15, up="z",
+    )  # fmt: skip
+    found = poise.find_roles(robot).joints
+    for side in ("left", "right"):
+        assert found[f"{side}LowerArm"] == f"arm_{side}_4_joint"
+        assert found[f"{side}Hand"] == f"arm_{side}_7_joint"
+
+
 def test_limbs_of_numbered_hinges_are_those_of_named_ones(data, tmp_path):
     """The G1 with the names leg_l1 to leg_l6 and arm_l1 to arm_l7."""
     text, hinges = (data / "urdf/g1_29dof.urdf").read_text(), {}

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
+from poise.model.joints import Kind
 from poise.model.roles.bone_names import FINGERS, SIDES, find_convention
 from poise.model.roles.character_tree import CharacterTree, Role
 
@@ -139,7 +140,7 @@ def _read_arm_slots(find_rows: _NamedParts) -> Iterator[SegmentSlots]:
     clavicle, shoulder = find_rows("clavicle"), find_rows("shoulder")
     upper, arm_bones, lower = find_rows("upperarm"), find_rows("arm"), find_rows("forearm")
     hand_slots = [rows for rows in (find_rows("wrist"), find_rows("hand"), _find_palm(find_rows)) if rows]
-    if sum(bool(find_rows.tree.hinge_mask[row]) for row in arm_bones) > len(_ARM_ROLES):
+    if sum(_is_numbered_hinge(find_rows.tree, row) for row in arm_bones) > len(_ARM_ROLES):
         # arm 1 to arm 7 of a robot: hinges, several of them in one shoulder, elbow or wrist
         numbered, arm_bones = arm_bones, []
         if not (upper or lower or shoulder or clavicle):
@@ -157,13 +158,21 @@ def _read_arm_slots(find_rows: _NamedParts) -> Iterator[SegmentSlots]:
         yield [clavicle or shoulder, upper, lower, hand]
 
 
+def _is_numbered_hinge(tree: CharacterTree, row: int) -> bool:
+    """Return whether a joint is a hinge, or a locked one among numbered hinges."""
+    is_locked = any(tree.hinge_mask) and tree.skeleton.kinds[row] == Kind.FIXED and bool(tree.tokens[row].numbers)
+    return tree.hinge_mask[row] or is_locked
+
+
 def _split_hinges(tree: CharacterTree, rows: list[int]) -> SegmentSlots:
-    """Split the numbered hinges of an arm.
+    """Split the numbered hinges of an arm. Some of them may be locked.
 
     They are upper arm, elbow and hand; the elbow is far from both ends.
     """
     nothing: SegmentSlots = [[], [], []]
-    if not all(tree.hinge_mask[row] for row in rows) or not all(tree.is_above(*pair) for pair in pairwise(rows)):
+    if not all(_is_numbered_hinge(tree, row) for row in rows) or not all(
+        tree.is_above(*pair) for pair in pairwise(rows)
+    ):
         return nothing
     ends = rows[0], rows[-1]
     spans = {
