@@ -15,6 +15,7 @@ from poise.viewer.document.document import build_document
 pytestmark = pytest.mark.long
 
 VIEW = "window.poise.viewports[0]"
+LET_GO = f"{VIEW}.keys.held === null && {VIEW}.actor.handles.dragged === null"  # a drag by keys ends by itself
 CAMERA = f"[{VIEW}.camera.position.toArray(), {VIEW}.view.controls.target.toArray()]"
 TABLES = """
 Promise.all([import("poise/commands/shortcuts.js"), import("poise/commands/stage_keys.js")])
@@ -108,7 +109,7 @@ def test_a_part_is_chosen_moved_and_let_go_by_keys(body):
                              ("PageUp", 2, -1)):  # fmt: skip
         press(body, keys)
         body.until_state("state.pulled === 'pull'")
-        body.page.wait_for_timeout(500)  # the drag ends by itself
+        body.until(LET_GO)
         after = read_hand(body).positions
         np.testing.assert_allclose(after - before, sign * 0.01 * size * axes[axis], atol=2e-3 * size)
         before = after
@@ -120,7 +121,7 @@ def test_presses_that_follow_each_other_are_one_step_of_undo(body):
     start = read_hand(body).positions
     for _ in range(6):
         press(body, "Up")
-    body.page.wait_for_timeout(500)
+    body.until(LET_GO)
     assert np.linalg.norm(read_hand(body).positions - start) > 0.04 * body.model["size"]
     body.key("Control+z")
     body.until_state("state.undo === null")
@@ -131,7 +132,7 @@ def test_a_part_is_turned_and_pinned_by_keys(body):
         before = read_hand(body).rotations
         for _ in range(5):
             press(body, keys)
-        body.page.wait_for_timeout(500)
+        body.until(LET_GO)
         turn = rotations.multiply(read_hand(body).rotations, rotations.inverse(before))
         assert abs(np.linalg.norm(rotations.as_vector(turn)) - np.radians(10)) < 0.03, keys
     press(body, "P")
@@ -156,7 +157,7 @@ def test_a_target_is_chosen_and_moved_by_keys(served):
     before = tab.chain(name)["position"]
     for _ in range(3):
         press(tab, "Up")
-    tab.page.wait_for_timeout(500)
+    tab.until(LET_GO)
     tab.answered()
     moved = np.linalg.norm(np.subtract(tab.chain(name)["position"], before))
     assert abs(moved - 0.03 * tab.model["size"]) < 1e-3 * tab.model["size"]

@@ -338,9 +338,11 @@ def test_methods_race_in_a_file(offline):
     titles = page.page.locator(".caption-method").all_inner_texts()
     assert titles[:2] == ["CCD", "FABRIK"]
     assert len(set(titles)) == 6
-    drag_target(page, -40, -30)
     rows = page.page.locator("[data-testid=race-table] tbody tr")
-    page.page.wait_for_timeout(1200)  # figures follow twice a second
+    told = "[...document.querySelectorAll('[data-testid=race-table] tbody td')].map((cell) => cell.innerText)"
+    before = page.get(told)
+    drag_target(page, -40, -30)
+    page.until(f"(before) => String({told}) !== String(before) && !{told}.includes('-')", before)
     cells = [row.split("\t") for row in rows.all_inner_texts()]
     assert [len(row) for row in cells] == [7] * 7
     assert "-" not in {cell for row in cells for cell in row[1:]}
