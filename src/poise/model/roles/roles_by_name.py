@@ -159,7 +159,10 @@ def _read_arm_slots(find_rows: _NamedParts) -> Iterator[SegmentSlots]:
 
 
 def _is_numbered_hinge(tree: CharacterTree, row: int) -> bool:
-    """Return whether a joint is a hinge, or a locked one among numbered hinges."""
+    """Return whether a joint is a hinge, locked or not.
+
+    Locked ones are fixed joints with a number.
+    """
     is_locked = any(tree.hinge_mask) and tree.skeleton.kinds[row] == Kind.FIXED and bool(tree.tokens[row].numbers)
     return tree.hinge_mask[row] or is_locked
 
