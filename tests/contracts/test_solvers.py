@@ -29,6 +29,7 @@ from tests.contracts.cases import (
     targets_of,
 )
 from tests.strategies import random_q, random_skeleton, rng_of, seeds, straight_chain
+from tests.workload import draw
 
 pytestmark = pytest.mark.parametrize("name", SOLVERS)
 TOLERANCE = 1e-4
@@ -44,9 +45,9 @@ def test_it_is_found_where_people_look(name):
         assert parameter.description, f"the docstring of {type(solver).__name__}: {parameter.name}"
 
 
-@pytest.mark.parametrize(("joints", "limits"), CHAINS)
+@pytest.mark.parametrize(("joints", "limits"), draw("chains", CHAINS, 4))
 class TestChains:
-    """Chains of 1 to 60 joints, of every kind, with every limit."""
+    """Chains of 1 to 60 joints; a commit draws their kinds and limits."""
 
     @pytest.mark.parametrize("n", LENGTHS)
     def test_every_target_gives_an_honest_legal_pose(self, name, joints, limits, n):
