@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.extend import Kind
 from poise.maths import rotations
 from poise.model.anatomy.rest_geometry import compute_joint_frame, compute_parent_frame, find_joint_axes
 from poise.model.roles.bone_names import SIDES
@@ -137,3 +138,24 @@ def test_limits_that_move_the_rest_do_not_move_the_axes(data):
     assert not np.array_equal(rig.skeleton.with_limits({"LeftUpLeg": limit}).rest_q, rig.skeleton.rest_q)
     moved = find_joint_axes(rig.skeleton.with_limits({"LeftUpLeg": limit}))["LeftLeg"]
     np.testing.assert_array_equal(moved.bone, find_joint_axes(rig.skeleton)["LeftLeg"].bone)
+
+
+@pytest.mark.parametrize("shin", ["knee", "shank"])
+def test_the_frame_of_a_sole_does_not_show_where_a_robot_looks(shin):
+    """It lies below the ankle and a little to the outside; knees bent outward for it."""
+    names, parents, offsets = ["trunk", "head"], [-1, 0], [(0, 0, 1), (0, 0, 0.4)]
+    for side, aside in (("left", 1.0), ("right", -1.0)):
+        leg = {"thigh": (0, 0.1 * aside, 0), shin: (0, 0, -0.4), "ankle": (0, 0, -0.4),
+               "foot_plane": (0.001, 0.011 * aside, -0.04)}  # fmt: skip
+        arm = {"shoulder": (0, 0.2 * aside, 0.3), "elbow": (0, 0, -0.25), "hand": (0, 0, -0.25)}
+        for limb in (leg, arm):
+            for i, (part, offset) in enumerate(limb.items()):
+                parents.append(len(names) - 1 if i else 0)
+                names.append(f"{side}_{part}")
+                offsets.append(offset)
+    kinds = [Kind.FIXED if name.endswith(("trunk", "plane", "hand")) else Kind.HINGE for name in names]
+    axes = [(0.0, 1.0, 0.0) if kind == Kind.HINGE else (0.0, 0.0, 0.0) for kind in kinds]
+    found = find_joint_axes(poise.Skeleton.build(names, parents, kinds, offsets=offsets, axes=axes, up="z"))
+    for side in SIDES:
+        assert flexed(found[f"{side}_{shin}"]) @ (1, 0, 0) < -0.999
+        assert found[f"{side}_ankle"].bone @ (1, 0, 0) > 0.999

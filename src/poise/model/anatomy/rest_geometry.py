@@ -397,6 +397,8 @@ _STEEP_FOOT_RAD, _FLAT_FOOT_RAD = (
 )
 # [rad] a bone this steep below the ankle is a heel, not a foot
 _HEEL_ANGLE_RAD = np.radians(80.0)
+# [rad] from the front: feet of people who stand do not turn out so far
+_MAX_SPLAY_RAD = np.radians(60.0)
 
 
 class BodySide(NamedTuple):
@@ -451,7 +453,7 @@ def compute_leg_axes(limb: BodySide) -> list[JointAxes]:
         return [thigh]
     foot_forward = body.forward
     if limb.has_joint("Foot"):
-        foot_bone = limb.find_bone("Foot", foot_forward)
+        foot_bone = _find_foot_bone(limb)
         level_foot = foot_bone - body.up * float(foot_bone @ body.up)
         foot_forward = (
             foot_forward + normalise(level_foot) if float(np.linalg.norm(level_foot)) > _MIN_FOOT_SINE else foot_forward
@@ -473,6 +475,20 @@ def compute_leg_axes(limb: BodySide) -> list[JointAxes]:
             bone = limb.find_bone("Toes", project_perpendicular(axes[-1].bone, body.up))
             axes.append(limb.build_axes("Toes", bone, bone, body.up, limb.outward, "the way up"))
     return axes
+
+
+def _find_foot_bone(limb: BodySide) -> Floats:
+    """Find the bone of a foot. The figure's front takes its place where it does not show where the foot points.
+
+    It is a heel, or the frame of a robot's sole, which lies below the ankle and beside it.
+    """
+    body = limb.body
+    bone = limb.find_bone("Foot", body.forward)
+    drop = -float(bone @ body.up)
+    level_bone = bone + body.up * drop
+    length = float(np.linalg.norm(level_bone))
+    is_aside = float(level_bone @ body.forward) < np.cos(_MAX_SPLAY_RAD) * length
+    return body.forward if drop > np.sin(_HEEL_ANGLE_RAD) or (drop > length and is_aside) else bone
 
 
 def _find_bend(
@@ -501,9 +517,7 @@ def _compute_foot_axes(limb: BodySide, shin_bone: Floats) -> JointAxes:
     Its zero is a sole perpendicular to the shin; at rest it counts as flat if it slopes little.
     """
     up = limb.body.up
-    bone = limb.find_bone("Foot", limb.body.forward)
-    if float(-(bone @ up)) > np.sin(_HEEL_ANGLE_RAD):
-        bone = limb.body.forward
+    bone = _find_foot_bone(limb)
     level_bone = project_perpendicular(bone, up)
     axis = np.cross(level_bone, up)
     slope = float(np.arctan2(-(bone @ up), bone @ level_bone))

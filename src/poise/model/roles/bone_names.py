@@ -20,7 +20,7 @@ _PART_WORDS = {
     "spine": "spine spines abdomen torso chest back thorax ribs ribcage belly lumbar stomach ab bkx bky bkz",
     "neck": "neck", "head": "head skull",
     "eye": "eye eyes eyeball", "jaw": "jaw chin mandible",
-    "thigh": "thigh femur upleg", "leg": "leg", "shin": "shin calf knee tibia crus kny",
+    "thigh": "thigh femur upleg", "leg": "leg", "shin": "shin shank calf knee tibia crus kny",
     "ankle": "ankle ank akx aky", "foot": "foot feet talus", "toe": "toe toes toebase ball",
     "clavicle": "clavicle collar clav scapula", "shoulder": "shoulder sho shx shy shz usy",
     "upperarm": "upperarm humerus shldr", "arm": "arm", "forearm": "forearm elbow radius ulna elx ely elb",
