@@ -54,7 +54,12 @@ HALVED = (  # of the long tests whose names begin so, a commit draws each second
     "tests/viewer/test_saved_appearance.py",
     "tests/docs/test_try_browser.py",
     "tests/comparison/test_peers.py",
+    "tests/comparison/test_matplotlib_figure.py",
     "tests/kernels/test_tree_",
+    "tests/kernels/test_operators.py",
+    "tests/io/test_gltf_write.py",
+    "tests/cli/test_cli_batch.py::TestKilled",
+    "tests/batch/test_cluster.py",
     "tests/jax/",
 )
 WANT = "for want of test data"  # in every reason of a test that was skipped for that
