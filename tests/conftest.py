@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import message_names
+from tests import message_names, workload
 from tests.workload import amount, is_drawn
 
 # no example has a time limit: a kernel compiles at its first call, and machines are busy; CI must not fail by chance
@@ -62,6 +62,9 @@ HALVED = (  # of the long tests whose names begin so, a commit draws each second
     "tests/batch/test_cluster.py",
     "tests/jax/",
 )
+WHOLE = (  # but not of these, of one test, or that draw for themselves
+    *(f"tests/viewer/test_page_{name}.py" for name in ("soak", "match", "robots", "drag", "axe", "load", "chains")),
+)
 WANT = "for want of test data"  # in every reason of a test that was skipped for that
 NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "jax")
 message_names.record_messages()
@@ -87,13 +90,21 @@ def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="run long tests too, not only where their file is named")
 
 
+def pytest_configure(config):
+    """Decide what is drawn, for all workers: nothing is left out where files or folders are named."""
+    named = [word for word in config.invocation_params.args if Path(str(word).partition("::")[0]).exists()]
+    if named and not hasattr(config, "workerinput"):
+        os.environ[workload.DRAWN_COMMIT] = ""
+    workload.find_commit()
+
+
 def pytest_ignore_collect(collection_path, config):
     """What is long as a whole and imports what only --all installs is not even read."""
     return True if collection_path in NEEDS_ALL and not config.getoption("all") else None
 
 
 def pytest_collection_modifyitems(session, config, items):
-    """Leave out what is long, and what the commit does not draw; not where its file is named on the command line."""
+    """Leave out what is long, unless its file is named on the command line, and what the commit does not draw."""
     for item in items:
         if "autodiff" in cases_of(item):
             item.add_marker("long")  # JAX compiles for seconds
@@ -102,7 +113,7 @@ def pytest_collection_modifyitems(session, config, items):
     if not config.getoption("all"):
         quick = {item for item in items if not item.get_closest_marker("long") or session.isinitpath(item.path)}
         keep(quick, items, config)
-    keep({item for item in items if session.isinitpath(item.path) or is_tried(item)}, items, config)
+    keep({item for item in items if is_tried(item)}, items, config)
     items[:] = longest_first(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
 
@@ -114,7 +125,8 @@ def keep(kept, items, config):
 
 def is_tried(item):
     """Whether this commit tries a test, if its group is halved."""
-    is_halved = item.nodeid.startswith(HALVED) and item.get_closest_marker("long")
+    is_halved = item.nodeid.startswith(HALVED) and not item.nodeid.startswith(WHOLE)
+    is_halved = is_halved and item.get_closest_marker("long")
     return not is_halved or is_drawn(item.nodeid, 2)
 
 

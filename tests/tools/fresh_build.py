@@ -21,7 +21,7 @@ from poise.kernels import native, stamps
 from tests.conftest import ROOT
 from tests.shared_kernel_cache import once
 from tests.timeouts import PROCESS
-from tests.workload import draw, is_drawn, run_git
+from tests.workload import draw, find_touched_files, is_drawn, run_git
 
 TOOLS = ROOT / "tools"
 LIBRARY_NAME = "linux_x86_64.abi3.so"
@@ -83,8 +83,9 @@ def choose_kernels(folder: Path) -> list[str]:
 
 
 def choose_page_kernels() -> list[str]:
-    """Choose the kernels of the page: all where the commit draws them, or none."""
-    return list(json.loads(read_page_script("scenes"))["stamps"]) if is_drawn("page", 6) else []
+    """Choose the kernels of the page: all where the commit draws or changes them, or none."""
+    is_chosen = is_drawn("page", 6) or ROOT / "docs" / "try.html" in find_touched_files()
+    return list(json.loads(read_page_script("scenes"))["stamps"]) if is_chosen else []
 
 
 @cache
