@@ -420,3 +420,15 @@ def test_a_nearly_straight_arm_does_not_flip_its_elbow_along_a_path(height, shar
         elbows.append(pose.world["LeftForeArm"].positions)
     changes = np.linalg.norm(np.diff(elbows, 2, axis=0), axis=-1)[3:]
     assert changes.max() < 0.02  # [m] a frame
+
+
+def test_rows_of_which_some_tilt_the_pelvis_have_the_bits_that_they_have_alone():
+    """Feet near where they stand tilt nothing, those far from there do. The hips' numbers are odd ones."""
+    start = built({"LeftUpLeg": np.array([0.0131, 0.003, 0.0017]), "RightUpLeg": np.array([-0.0113, 0.0013, 0.0011])})
+    tips = (*FEET, "LeftHand", "RightHand")
+    shifts = 0.1 * np.random.default_rng(0).normal(size=(len(tips), 60, 3))
+    places = {tip: start.world[tip].positions + shift for tip, shift in zip(tips, shifts, strict=True)}
+    batch = poise.solve(start, [poise.Position(*each) for each in places.items()], free_root=True)
+    for i in range(60):
+        alone = poise.solve(start, [poise.Position(tip, place[i]) for tip, place in places.items()], free_root=True)
+        np.testing.assert_array_equal(alone.q, batch.q[i])

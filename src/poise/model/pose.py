@@ -203,7 +203,7 @@ def find_rotations(world: Transforms, rows: Sequence[int]) -> Floats:
     affine = world.affine.reshape(-1, *world.affine.shape[-3:])
     if len(affine) == 1:
         return world.rotations.reshape(*affine.shape[:2], 4)[:, list(rows)]
-    return _compute_rotations(affine[:, list(rows)].reshape(-1, 12), len(affine)).reshape(len(affine), -1, 4)
+    return _compute_rotations(affine[:, list(rows)].reshape(-1, 12), len(affine)).reshape(len(affine), len(rows), 4)
 
 
 def _compute_rotations(maps: Floats, pose_count: int) -> Floats:

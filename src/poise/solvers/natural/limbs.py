@@ -609,8 +609,12 @@ def find_reaches(skeleton: Skeleton, bends: Sequence[Bends]) -> _Reaches:
 
 
 def _turn_about(turns: Floats, centres: Floats, points: Floats) -> Floats:
-    """Turn points (k, n, 3) about centres (k, 3)."""
-    return centres[:, None] + rotations.rotate(turns[:, None], points - centres[:, None])
+    """Turn points (k, n, 3) about centres (k, 3).
+
+    Rows without a turn keep their bits, as alone.
+    """
+    turned = centres[:, None] + rotations.rotate(turns[:, None], points - centres[:, None])
+    return np.where(turns[:, 1:].any(axis=1)[:, None, None], turned, points)
 
 
 def twist_spine(
