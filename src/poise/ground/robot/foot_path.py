@@ -32,8 +32,10 @@ _SIDE_PLACES_TRIED, _MIN_LEVEL_COSINE = 4, 0.7
 # [rad] turns of standing feet from the source's heading that are tried; their weight beside the angle of a leg to the
 # foot's plane, and the weight of what an ankle cannot roll: a leg gets off its direction by so many times more
 _TURNS_TRIED, _TURN_WEIGHT, _OVER_LIMIT_WEIGHT = np.radians(np.linspace(-30.0, 30.0, 61)), 0.3, 4.0
-# [rad] a sole that is tilted by more stands on one edge
+# [rad] a sole that is tilted by more stands on one edge. Below it both share the hold, which then does not leap from
+# one to the other; edges 60 mm apart are within 1 mm
 _EDGE_TILT_RAD = np.radians(1.0)
+_HEADING = np.array([1.0, 0.0, 0.0])  # the first axis of a foot
 MAX_PITCH_RAD = np.radians(70.0)
 # [s] of a single frame, which has no step of its own
 _SINGLE_STEP_S = 1.0 / 30.0
@@ -205,13 +207,13 @@ def _turn_to_leg(heading: Floats, leg: LegBend) -> Floats:
 def _tilt(places: Floats, stood: Floats, sides: Floats, sole: RobotSole) -> tuple[Floats, Floats]:
     """Tilt a standing foot about its lower edge.
 
-    Its right axis then rises as `sides` (F, 3).
+    Its right axis then rises as `sides` (F, 3). Soles of no length tilt about their heading.
     """
     rises = np.clip((sides * stood[:, :, 1]).sum(axis=1), -1.0, 1.0)
     corners = sole.list_corners()
     is_left_low = (rises > 0.0)[:, None]
     heels, balls = np.where(is_left_low, corners[0], corners[1]), np.where(is_left_low, corners[2], corners[3])
-    edges = normalise(balls - heels)
+    edges = normalise(balls - heels) if sole.heel < sole.ball else np.tile(_HEADING, (len(heels), 1))
     angles = -np.arcsin(np.clip(rises / edges[:, 0], -1.0, 1.0))
     tilted = stood @ rotations.as_matrix(rotations.from_vector(angles[:, None] * edges))
     return places + ((stood - tilted) @ heels[:, :, None])[:, :, 0], tilted
@@ -230,7 +232,7 @@ def lean_foot(path: FootPath, hips: Floats, sole: RobotSole) -> FootPath:
 
 
 def share_edges(path: FootPath, sample: GroundSampler) -> Floats:
-    """Share the hold of a tilted sole between both edges.
+    """Compute how much each edge of a sole is held.
 
     The shares are (F, 2), left and right. The lower edge stands.
     """
