@@ -5,7 +5,69 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import poise
 from poise.ground.robot.foot_path import FootPath, RobotSole, lean_foot
+from poise.ground.robot.tree import build_tree
+from poise.model.joints import Coupling
+from poise.model.limits import Range
+from poise.model.skeleton import Kind
+from poise.retargeting.robot_body import count_freedoms, measure_robot_body
+from tests.retarget.characters import build_character, build_clip, build_rig
+
+ALONG_ARM, ACROSS_ARM = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)  # of the T pose
+
+
+def build_hinged(axes, *, leaders=(), locked=()):
+    """A person whose left arm has hinges, by joint, and fixed joints else.
+
+    `leaders` are pairs of a follower and its leader, `locked` those without a range.
+    """
+    person = build_character([1.0] * 12)
+    names, followed = person.names, dict(leaders)
+    arm = ("LeftShoulder", "LeftArm", "LeftForeArm", "LeftHand")
+    kinds = [Kind.HINGE if name in axes else Kind.FIXED if name in arm else Kind.BALL for name in names]
+    limits = [Range(-0.05, 0.05) if name in axes and name not in followed else None for name in names]
+    statue = poise.Skeleton.build(
+        names, person.parents, kinds, offsets=person.A[:, :3], up="y",
+        axes=[axes.get(name, (0.0, 0.0, 0.0)) for name in names],
+        limits=[Range(0.0, 0.0) if name in locked else limit for name, limit in zip(names, limits, strict=True)],
+        couplings=[Coupling(names.index(followed[name]), 1.0, 0.0) if name in followed else None for name in names],
+    )  # fmt: skip
+    return build_rig(statue, humanoid=build_rig(person).roles.joints)
+
+
+def retarget_hinged(*arm, **options):
+    robot = build_hinged(*arm, **options)
+    return poise.retarget(build_clip(build_character([1.0] * 12), 1), robot, ground=False)
+
+
+@pytest.mark.parametrize(
+    ("axes", "options", "stiff"),
+    [
+        ({"LeftForeArm": ALONG_ARM, "LeftHand": ACROSS_ARM}, {}, "left arm"),
+        ({"LeftForeArm": ACROSS_ARM, "LeftHand": ACROSS_ARM}, {}, "left upper arm"),
+        ({"LeftArm": ACROSS_ARM, "LeftForeArm": ACROSS_ARM},
+         {"leaders": [("LeftForeArm", "LeftArm")], "locked": ["LeftArm"]}, "left arm"),
+        ({"LeftShoulder": ALONG_ARM, "LeftForeArm": ACROSS_ARM}, {"locked": ["LeftForeArm"]}, "left arm"),
+    ],
+    ids=["twist", "elbow", "locked leader", "locked elbow"],
+)  # fmt: skip
+def test_bones_without_a_hinge_across_them_stay(axes, options, stiff):
+    """They turned the trunk, which alone could serve them."""
+    done = retarget_hinged(axes, **options)
+    assert f"no joint moves the target's {stiff} against its trunk: it stays as at rest" in done.notes
+    reported = {limb.role for limb in done.report.limbs}
+    assert "leftUpperArm" not in reported
+    assert ("leftLowerArm" in reported) == (stiff == "left upper arm")
+
+
+def test_coupled_hinges_are_one_freedom():
+    """An upper arm of three hinges that turn together cannot turn in any way: it points."""
+    hinges = {"LeftShoulder": ACROSS_ARM, "LeftArm": ALONG_ARM, "LeftForeArm": ACROSS_ARM}
+    robot = build_hinged(hinges, leaders=[("LeftArm", "LeftShoulder"), ("LeftForeArm", "LeftShoulder")])
+    body = measure_robot_body(robot, robot.roles.joints)
+    freedoms = count_freedoms(body, build_tree(robot.skeleton))
+    assert (freedoms["leftUpperArm"], freedoms["leftLowerArm"]) == (1, 1)
 
 
 @pytest.mark.parametrize("aside", [0.0, 0.2])

@@ -283,13 +283,13 @@ def test_legs_that_do_not_move_are_refused():
 @pytest.mark.parametrize(
     ("fixed", "missing", "note", "unmoved"),
     [
-        (("Shoulder", "Arm", "Hand"), (), "no joint moves the target's left arm and right arm against its trunk: they",
+        (("Shoulder", "Arm", "Hand"), (), "no joint moves the target's left and right arm against its trunk: they",
          ("leftUpperArm", "rightLowerArm")),
         (("LeftShoulder", "LeftArm"), (), "no joint moves the target's left upper arm against its trunk: it stays",
          ("leftUpperArm",)),
         ((), ("Arm", "Hand", "Shoulder", "Spine", "Head", "Neck"),
          "the target has no known left and right arm: trunk and legs follow", ("leftUpperArm", "rightLowerArm")),
-        ((), ("RightForeArm", "RightHand"), "the target has no known right arm: trunk and", ("rightUpperArm",)),
+        ((), ("RightForeArm", "RightHand"), "the target has no known right arm: the remaining", ("rightUpperArm",)),
     ],
     ids=["fixed", "one fixed joint", "legs alone", "half an arm"],
 )  # fmt: skip

@@ -12,24 +12,32 @@ from itertools import product
 import numpy as np
 
 from poise.errors import UnsupportedError
-from poise.ground.robot.tree import RobotTree
+from poise.ground.robot.tree import RobotTree, Unknown
 from poise.io.collision_shapes import CollisionShapes, read_collision_shapes
 from poise.io.inertials import Inertial
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise, snap_to_axis
-from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_transforms
+from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, compute_rest_transforms
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
+from poise.model.roles.character_tree import SAME_AXIS
 from poise.model.skeleton import Kind, Skeleton
 from poise.retargeting.bend_axes import LIMBS
-from poise.retargeting.body import Body, measure_body
+from poise.retargeting.body import NEXT_PARTS, Body, measure_body, split_role
 
 ARM_PARTS, LEG_PARTS = LIMBS
 _NEEDED_ARM_PARTS = ARM_PARTS[:2]  # forearms may end without a hand
 # of the leg: trunk and bones of arms that are added (after Drillis & Contini 1966)
 _TRUNK_LENGTH, _ARM_BONE_LENGTH = 0.6, 0.35
-_UPPER_PARTS = ("UpperArm", "LowerArm", "upper arm"), ("UpperLeg", "LowerLeg", "thigh")
+# words for a limb's bones, by which of both are fixed
+_STIFF_WORDS = {
+    parts[:2]: {(True, True): limb, (True, False): upper, (False, True): lower}
+    for parts, limb, upper, lower in (
+        (ARM_PARTS, "arm", "upper arm", "forearm"),
+        (LEG_PARTS, "leg", "thigh", "shin"),
+    )
+}
 # cosine: a rest pose that is tilted by more lies, and does not show where the robot looks
 _LYING_COSINE = np.cos(np.radians(30.0))
 _FORWARD = {"x": (0.0, 1.0, 0.0), "y": (0.0, 0.0, 1.0), "z": (1.0, 0.0, 0.0)}
@@ -154,33 +162,79 @@ def leave_out_added_joints(body: Body, skeleton: Skeleton) -> Body:
 # --- Limbs that cannot move ------------------------------------------------------------------------------------------
 
 
+def list_movers(body: Body, tree: RobotTree, role: str) -> dict[int, set[int]]:
+    """List the unknowns behind each joint of a limb.
+
+    Its path leads from below the trunk to the part's carrier. Followers are turned by their leaders; slides and locked
+    joints by none.
+    """
+    path = body.skeleton.list_path(body.segments[role].carrier)
+    below = max((place + 1 for place, row in enumerate(path) if row in body.spine.rows), default=0)
+    skeleton, movers = tree.skeleton, dict[int, set[int]]()
+    for row in path[below:]:
+        if row >= len(tree.nodes) or skeleton.kinds[row] == Kind.SLIDE:
+            continue
+        coupling = skeleton.couplings[row]
+        leader = row if coupling is None else coupling.leader
+        is_still = coupling is not None and coupling.ratio == 0.0
+        movers[row] = {
+            column
+            for column, unknown in enumerate(tree.unknowns)
+            if unknown.row == leader and unknown.low < unknown.high and not is_still
+        }
+    return movers
+
+
 def count_freedoms(body: Body, tree: RobotTree) -> dict[str, int]:
-    """Count the freedoms of parts of limbs against the trunk, by role. Locked joints have none."""
-    free: dict[int, int] = {row: 1 for row, coupling in enumerate(tree.skeleton.couplings) if coupling is not None}
-    for unknown in tree.unknowns:
-        if unknown.low < unknown.high:
-            free[unknown.row] = 1 + (free.get(unknown.row, 0) if unknown.order else 0)
-    trunk, freedoms = {*body.spine.rows}, dict[str, int]()
+    """Count the freedoms of parts of limbs against the trunk, by role.
+
+    Locked joints have none, followers that of their leader. Bones whose hinges all turn about them, or behind their
+    joint, keep their direction, and have none.
+    """
+    freedoms = dict[str, int]()
     for role in (f"{side}{part}" for side, part in product(SIDES, (*ARM_PARTS, *LEG_PARTS))):
-        path = body.skeleton.list_path(body.segments[role].carrier)
-        below = max((place + 1 for place, row in enumerate(path) if row in trunk), default=0)
-        freedoms[role] = sum(free.get(row, 0) for row in path[below:])
+        movers = list_movers(body, tree, role)
+        is_end = role.endswith((ARM_PARTS[-1], LEG_PARTS[-1]))
+        can_move = is_end or _can_point(body, tree, role, movers)
+        freedoms[role] = len(set[int]().union(*movers.values())) if can_move else 0
     return freedoms
+
+
+def _can_point(body: Body, tree: RobotTree, role: str, movers: Mapping[int, Collection[int]]) -> bool:
+    """Return whether a hinge turns the direction of a bone."""
+    side, part = split_role(role)
+    start, end = body.segments[role].row, body.rows[f"{side}{NEXT_PARTS[part]}"]
+    points, turns = body.reference.body.points, rotations.from_matrix(compute_rest_rotations(body.reference.skeleton))
+    way = normalise(points[end] - points[start])
+    for row in (row for row in movers if row <= start):
+        to_world = rotations.multiply(turns[row], rotations.inverse(tree.turns[row]))
+        axes = [_find_axis(tree, row, tree.unknowns[column]) for column in movers[row]]
+        if any(abs(float(rotations.rotate(to_world, axis) @ way)) < SAME_AXIS for axis in axes):
+            return True
+    return False
+
+
+def _find_axis(tree: RobotTree, row: int, unknown: Unknown) -> Floats:
+    """Find the axis (3,) of a hinge in its node."""
+    if unknown.axis is not None:
+        return unknown.axis
+    return np.eye(3)["XYZ".index(unknown.order[unknown.place])] if unknown.order else tree.skeleton.axes[row]
 
 
 def describe_fixed_limbs(body: Body, tree: RobotTree, fixed: Collection[str]) -> list[str]:
     """Describe unknown arms, and parts of limbs fixed to the trunk."""
     unknown = [side for side in SIDES if body.rows[f"{side}UpperArm"] >= len(tree.nodes)]
-    stiff = [f"{side} arm" for side in SIDES if side not in unknown and f"{side}LowerArm" in fixed]
-    stiff += [
-        f"{side} {word}"
-        for side, (part, after, word) in product(SIDES, _UPPER_PARTS)
-        if f"{side}{part}" in fixed and f"{side}{after}" not in fixed
-    ]
+    stiff = dict[str, list[str]]()
+    for (parts, words), side in product(_STIFF_WORDS.items(), SIDES):
+        word = words.get((f"{side}{parts[0]}" in fixed, f"{side}{parts[1]}" in fixed))
+        if word and not (side in unknown and parts == _NEEDED_ARM_PARTS):
+            stiff.setdefault(word, []).append(side)
     notes: list[str] = []
     if unknown:
-        notes.append(f"the target has no known {' and '.join(unknown)} arm: trunk and legs follow the source")
+        rest = "trunk and legs follow" if len(unknown) == len(SIDES) else "the remaining body follows"
+        notes.append(f"the target has no known {' and '.join(unknown)} arm: {rest} the source")
     if stiff:
-        stay = "it stays" if len(stiff) == 1 else "they stay"
-        notes.append(f"no joint moves the target's {' and '.join(stiff)} against its trunk: {stay} as at rest")
+        names = " and ".join(f"{' and '.join(sides)} {word}" for word, sides in stiff.items())
+        stay = "it stays" if sum(map(len, stiff.values())) == 1 else "they stay"
+        notes.append(f"no joint moves the target's {names} against its trunk: {stay} as at rest")
     return notes

@@ -18,6 +18,7 @@ from poise.maths.vectors import normalise
 from poise.model.anatomy.rest_geometry import compute_rest_rotations
 from poise.model.clip import Clip
 from poise.model.roles.bone_names import SIDES
+from poise.model.roles.character_tree import SAME_AXIS
 from poise.retargeting.body import NEXT_PARTS, Body, Segment
 from poise.retargeting.match import Match
 from poise.retargeting.robot_body import count_freedoms, turn_to_body
@@ -34,8 +35,6 @@ _HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 10.0, 1500.0
 _NEAR_GROUND_WEIGHT, _NEAR_HEIGHT = 120.0, 0.1
 # of hips that stay as at rest
 _HELD_HIPS_WEIGHT = 30.0
-# cosine between a hinge and an axis of the foot: from this one on it turns the foot about it
-_SAME_AXIS = 0.7
 _FULL_TURN = 3  # hinges that turn a bone in any way; with fewer it points alone
 _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
 _ACROSS_SOLE = np.array([0.0, 1.0, 0.0])  # the second axis of a foot
@@ -175,9 +174,9 @@ class TaskBuilder:
     def find_bend(self, side: str) -> LegBend | None:
         """Find the bend of the source's leg over the target's ankle. None where the ankle turns about the shin."""
         axes = self._list_ankle_axes(side)
-        if any(abs(float(axis @ _ACROSS_SOLE)) > _SAME_AXIS for axis, _ in axes):
+        if any(abs(float(axis @ _ACROSS_SOLE)) > SAME_AXIS for axis, _ in axes):
             return None
-        rolls = [range_rad for axis, range_rad in axes if abs(float(axis @ _BONE)) > _SAME_AXIS]
+        rolls = [range_rad for axis, range_rad in axes if abs(float(axis @ _BONE)) > SAME_AXIS]
         thigh, shin = (self.find_direction(f"{side}{part}") for part in ("UpperLeg", "LowerLeg"))
         lengths, across = self.measure_leg(side), np.cross(thigh, shin)
         lean = -normalise(lengths[0] * thigh + lengths[1] * shin)
@@ -186,7 +185,7 @@ class TaskBuilder:
 
     def can_roll_foot(self, side: str) -> bool:
         """Return whether a hinge behind the knee rolls the foot."""
-        return any(abs(float(axis @ _BONE)) > _SAME_AXIS for axis, _ in self._list_ankle_axes(side))
+        return any(abs(float(axis @ _BONE)) > SAME_AXIS for axis, _ in self._list_ankle_axes(side))
 
     def _list_ankle_axes(self, side: str) -> list[tuple[Floats, float]]:
         """List axes of hinges behind the knee in those of the foot.

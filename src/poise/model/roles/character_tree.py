@@ -22,8 +22,8 @@ from poise.model.roles.bone_names import SIDES, NameTokens, parse_joint_name, to
 # fraction of all names: a token in more of them carries no meaning (an actor's name, "Bip01", "Skeleton")
 _MAX_TOKEN_SHARE = 0.4
 
-# cosine of the angle between a hinge and another one, or the way to the next joint: a larger one is no other axis
-_SAME_AXIS = 0.7
+# cosine of the angle between a hinge and another axis, such as that of a bone: from this one on they count as one
+SAME_AXIS = 0.7
 
 # joints in a line; a limb has ten
 _MAX_PATH_JOINTS = 48
@@ -268,13 +268,14 @@ class CharacterTree:
         return math.dist(self._position_lists[a], self._position_lists[b])
 
     def adds_bend(self, row: int, next_row: int, others: Iterable[int]) -> bool:
-        """Return whether a hinge bends the way to a joint anew.
+        """Return whether a hinge bends a bone about a new axis.
 
-        It turns about another axis than others, and does not twist the way. One at the joint itself bends none.
+        Its axis is compared with those of other hinges, and with the way from it to the next joint, which it would
+        twist. One at the next joint itself bends none.
         """
         axes, way = self._hinge_axes, self.positions[next_row] - self.positions[row]
-        is_twist = abs(float(axes[row] @ way)) >= _SAME_AXIS * float(np.linalg.norm(way))
-        return not is_twist and all(abs(float(axes[row] @ axes[other])) < _SAME_AXIS for other in others)
+        is_twist = abs(float(axes[row] @ way)) >= SAME_AXIS * float(np.linalg.norm(way))
+        return not is_twist and all(abs(float(axes[row] @ axes[other])) < SAME_AXIS for other in others)
 
     @cached_property
     def _hinge_axes(self) -> Floats:
