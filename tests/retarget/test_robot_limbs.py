@@ -70,6 +70,22 @@ def test_coupled_hinges_are_one_freedom():
     assert (freedoms["leftUpperArm"], freedoms["leftLowerArm"]) == (1, 1)
 
 
+def test_joints_of_the_trunk_are_no_reason_for_an_arm():
+    """Nor are those behind a bone, and locked ones are at no limit."""
+    hinges = {"LeftShoulder": ACROSS_ARM, "LeftArm": ALONG_ARM, "LeftForeArm": ACROSS_ARM, "LeftHand": ACROSS_ARM}
+    done = retarget_hinged(hinges, locked=["LeftArm"])
+    limits = {use.joint: use.at_limit for use in done.report.robot.joints}
+    assert limits["LeftShoulder"] > 0.2
+    assert limits["LeftForeArm"] > 0.2
+    assert limits["LeftArm"] == 0.0
+    assert "LeftArm " not in str(done.report.robot)
+    named = {loss.split()[0]: loss.partition("at a limit: ")[2] for loss in done.report.worse if "Arm is" in loss}
+    assert named["leftUpperArm"].startswith("LeftShoulder (")
+    assert "," not in named["leftUpperArm"]
+    assert "LeftForeArm" in named["leftLowerArm"]
+    assert "LeftHand" not in named["leftLowerArm"]
+
+
 @pytest.mark.parametrize("aside", [0.0, 0.2])
 def test_a_sole_of_no_length_tilts_about_its_heading(aside):
     turns = np.array([[[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]])  # heading, up, right as columns

@@ -28,6 +28,7 @@ from poise.retargeting.hand_contact import measure_hand_distances
 from poise.retargeting.match import Match
 from poise.retargeting.report_page import MotionContents, PageTable, format_motion_page
 from poise.retargeting.robot import RobotMotion
+from poise.retargeting.robot_body import list_movers
 from poise.retargeting.robot_report import (
     MAX_ROBOT_DEPTH_MM,
     MAX_ROBOT_ERROR_DEG,
@@ -49,7 +50,7 @@ MAX_JUMP_RATIO = 2.0
 MAX_HAND_ERROR = 0.03  # arm lengths
 # [arm lengths] how much deeper than in the source hands and forearms are in trunk and thighs; surfaces are estimated
 MAX_HAND_DEPTH, MAX_FOREARM_DEPTH = 0.03, 0.1
-# of the frames: a joint that is longer at a limit may be the reason for an error of direction
+# share of frames at a limit above which a joint is named
 _LONG_AT_LIMIT = 0.2
 # of the limb's length: smaller changes of step are no jump
 _MIN_JUMP = 0.01
@@ -515,14 +516,16 @@ def _list_losses(
 
 
 def _name_limits(role: str, measured: Measured, robot: RobotMeasures | None) -> str:
-    """Name the joints of a segment's limb at their limits for long."""
-    if robot is None:
+    """Name the joints of a segment's limb at their limits for long.
+
+    Those of a foot count for its leg: a sole that stands takes it along.
+    """
+    if robot is None or measured.robot is None:
         return ""
-    body, (side, part) = measured.bodies[1], split_role(role)
-    end = f"{side}{'Foot' if part.endswith('Leg') else 'Hand'}"
-    path = body.skeleton.list_path(body.rows.get(end, body.rows[role]))
-    names = {body.skeleton.names[row] for row in path}
-    often = [use for use in robot.joints if use.at_limit > _LONG_AT_LIMIT and use.joint in names]
+    side, own = split_role(role)[0], measured.robot.robot
+    movers = list_movers(own.body, own.tree, f"{side}Foot" if role.endswith("Leg") else role)
+    columns = sorted(set[int]().union(*movers.values()))
+    often = [use for use in map(robot.joints.__getitem__, columns) if use.at_limit > _LONG_AT_LIMIT]
     uses = ", ".join(f"{use.joint} ({100.0 * use.at_limit:.0f} %)" for use in often)
     return f"; at a limit: {uses}" if uses else ""
 

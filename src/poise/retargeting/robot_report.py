@@ -33,7 +33,7 @@ class JointUse(NamedTuple):
     joint     its name
     speed     the largest speed [rad/s, file units/s]
     most      the largest one that is kept; None where there is none
-    at_limit  share of frames at an end of its range
+    at_limit  share of frames at an end of its range; 0 of a locked joint
     """
 
     joint: str

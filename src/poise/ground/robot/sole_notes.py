@@ -83,9 +83,7 @@ def describe_swings_of(track: SoleTrack) -> list[str]:
 
 def find_limits(tree: RobotTree, q: Floats) -> dict[str, Bools]:
     """Find when (F,) joints are at an end of their range. Joints that never are have no entry."""
-    values = read_configurations(tree, q)[2]
-    low, high = tree.ranges.T
-    is_at_limit = (low < high) & mark_limits(tree, values)
+    is_at_limit = mark_limits(tree, read_configurations(tree, q)[2])
     names = [tree.skeleton.names[unknown.row] for unknown in tree.unknowns]
     return {name: is_at for name, is_at in zip(names, is_at_limit.T, strict=True) if is_at.any()}
 
@@ -99,7 +97,7 @@ def _describe_speed(stance: SoleTrack) -> list[str]:
 def measure_slides(track: SoleTrack, end: str) -> Floats:
     """Measure the level speeds (F - 1,) of a standing end [m/s].
 
-    Its lower corner counts. A sole that tilts to its other side moves none.
+    Its lower corner counts. Frames in which the lower corner changes count as 0.
     """
     stands, lowest = {"heel": track.heel, "ball": track.ball}[end], track.heights[:, ENDS[end]].argmin(axis=1)
     steps_s = np.diff(track.times)

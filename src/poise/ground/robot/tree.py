@@ -295,9 +295,9 @@ def write_configurations(tree: RobotTree, base_places: Floats, base_turns: Float
 
 
 def mark_limits(tree: RobotTree, values: Floats) -> Bools:
-    """Mark values (F, K - 6) at an end of their range."""
+    """Mark values (F, K - 6) at an end of their range. Those of locked joints are at none."""
     low, high = tree.ranges.T
-    return (values <= low + _LIMIT_MARGIN) | (values >= high - _LIMIT_MARGIN)
+    return (low < high) & ((values <= low + _LIMIT_MARGIN) | (values >= high - _LIMIT_MARGIN))
 
 
 def read_configurations(tree: RobotTree, q: Floats) -> tuple[Floats, Floats, Floats]:
