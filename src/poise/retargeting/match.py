@@ -210,7 +210,7 @@ def match(source: Rig, target: Rig, *, clip: Clip | None = None) -> Match:
     Raises
     ------
     UnsupportedError
-        For a character without known arms and legs, and for animals. A robot as a target needs legs alone.
+        For a character without known arms and legs (a robot as a target: legs), and for animals.
     """
     for name, rig in (("the source", source), ("the target", target)):
         check_type(rig, Rig, name)
