@@ -614,7 +614,8 @@ def _turn_about(turns: Floats, centres: Floats, points: Floats) -> Floats:
     Rows without a turn keep their bits, as alone.
     """
     turned = centres[:, None] + rotations.rotate(turns[:, None], points - centres[:, None])
-    return np.where(turns[:, 1:].any(axis=1)[:, None, None], turned, points)
+    is_turned: Bools = (turns[:, 1:] != 0.0).any(axis=1)
+    return np.where(is_turned[:, None, None], turned, points)
 
 
 def twist_spine(
