@@ -172,7 +172,7 @@ class Tab:
         self.page.mouse.up()
         self.page.mouse.move(-1, -1)
         self.page.set_viewport_size(self.size)
-        self.page.emulate_media(color_scheme=self.scheme)
+        self.page.emulate_media(color_scheme=self.scheme, reduced_motion="no-preference")
         return True
 
     def go(self, url):

@@ -54,10 +54,7 @@ def colours(tab):
 def test_scenes_open_by_their_addresses(served):
     tab = served("ccd_hinge")
     for name in BY_ADDRESS:
-        still = (
-            "reduce" if name == "figure" else "no-preference"
-        )  # it breathes else, and races do not run by themselves
-        tab.page.emulate_media(reduced_motion=still)
+        hold_still(tab, name)
         tab.page.goto(f"{tab.server.url}&scene={name}")
         tab.until(f"window.poise && window.poise.ready && window.poise.state.scene === {name!r}")
         assert_scene(tab, name)
@@ -71,13 +68,20 @@ def test_the_menu_opens_scenes(served):
         tab.click("scene-menu")
         entry = tab.at(f"scene-{name}")
         assert scenes.describe_scene(name).text in entry.inner_text()
+        hold_still(tab, name)
         entry.click()
         tab.until_state(f"state.scene === {name!r} && window.poise.ready")
         assert_scene(tab, name)
     assert tab.messages_shown() == []
+    hold_still(tab, opened[-2])
     tab.click("undo")  # back in the scene before
     tab.until_state(f"state.scene === {opened[-2]!r} && window.poise.ready")
     assert_scene(tab, opened[-2])
+
+
+def hold_still(tab, name):
+    """Ask for less motion where a figure would breathe; elsewhere not, since races would not run by themselves."""
+    tab.page.emulate_media(reduced_motion="reduce" if name == "figure" else "no-preference")
 
 
 def assert_scene(tab, name):
