@@ -181,6 +181,18 @@ class TestFaded:
         assert 0.6 < np.abs(speed[edge - 4 : edge + 4]).max() < 0.8  # [m/s]
         assert np.abs(np.diff(speed[edge - 4 : edge + 4], axis=0)).max() < 0.1
 
+    def test_a_gap_shorter_than_the_fade_is_crossed_on_the_shortest_way(self):
+        offsets = np.where(np.arange(20) < 8, -0.04, 0.04)[:, None, None] * np.ones(3)
+        mask = (np.arange(20) < 8) | (np.arange(20) >= 12)
+        way = fade_offsets(np.arange(20) / 30.0, offsets, mask[:, None], 0.2)[7:13, 0, 0]
+        assert (np.diff(way) > 0.0).all()
+        assert np.diff(way).max() < 1.5 * 0.08 / 5
+
+    def test_equal_offsets_stay_over_a_gap_shorter_than_the_fade(self):
+        mask = np.abs(np.arange(20) - 10) > 2
+        result = fade_offsets(np.arange(20) / 30.0, np.full((20, 1, 3), 0.04), mask[:, None], 0.2)
+        np.testing.assert_allclose(result, 0.04, atol=1e-15)
+
     def test_nothing_holds(self):
         times, offsets = moving(20)
         assert not fade_offsets(times, offsets, np.zeros((20, 1), bool), 0.2).any()

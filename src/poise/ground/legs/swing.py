@@ -73,11 +73,12 @@ def interpolate_swings(motion: Motion, offsets: Floats, between: Between, standi
 def fade_offsets(times: Floats, offsets: Floats, mask: Bools, seconds: float) -> Floats:
     """Fade offsets (F, L, 3) outside a mask.
 
-    They begin to fade at the speed they had, and are kept where the mask is true.
+    They begin to fade at the speed they had, and are kept where the mask is true. Over a gap that is shorter than
+    `seconds` they go from the ones before it to those after it.
     """
     result = np.where(mask[..., None], offsets, 0.0)
     since, until = measure_time_from(times, mask)
-    whole = np.minimum(seconds, 0.5 * (since + until))
+    whole = np.minimum(seconds, since + until)
     speeds = _speeds(times, offsets, mask)
     last = len(times) - 1
     ends = (np.maximum(find_last_true(mask), 0), np.minimum(find_next_true(mask), last))
