@@ -182,6 +182,15 @@ class TestByHand:
         assert found(path(120, y=0.2 * np.arange(120) * FRAME)).all()
         assert not found(path(120, y=0.8 * np.arange(120) * FRAME)).any()
 
+    @pytest.mark.parametrize(("frames", "stands"), [(9, True), (14, False), (40, False)])
+    def test_a_foot_that_goes_on_at_a_speed_between_both_thresholds_slides(self, frames, stands):
+        """At 0.3 m/s: 6 cm take 12 frames. What stands before and after goes on standing."""
+        along = 0.3 * FRAME * np.clip(np.arange(120) - 40, 0, frames)
+        slides = found(path(120, y=along))
+        assert slides[42 : 38 + frames].any() == stands
+        assert slides[:38].all()
+        assert slides[44 + frames :].all()
+
     def test_a_short_gap_is_closed_where_the_foot_comes_back(self):
         jerk = np.where((np.arange(120) >= 60) & (np.arange(120) < 63), 0.025, 0.0)
         assert found(path(120, y=jerk)).all()

@@ -26,6 +26,7 @@ POINTS = ("heel", "ball")
 _NEAR = 1e-4  # [s] times in files are rounded to this
 _SAME = 1e-6  # [s] times that differ by less are the same
 _OWN, _MAX_OWN = 0.3, 0.8  # of the speed of the ground, and [m/s]: how fast drawn feet may slide on it
+_SLIDE = 0.06  # [m] a point that goes so far faster than `on_speed` slides; captured feet creep by 5 cm, more slowly
 _PER_SPEED = 0.012  # [m per m/s] what thresholds of height grow by with the speed of the ground
 
 
@@ -362,6 +363,7 @@ def _detect_contacts(motion: Motion, soles: Soles, rule: Thresholds, shots: Shot
         shots,
     )
     if tidy and len(motion) > 1:
+        stands &= ~_find_slides(stands & (sliding > rule.on_speed), points, _SLIDE)
         stands = _tidy_contacts(stands, points, motion.times, shots, rule)
     if tidy and len(motion) > 1 and not rule.level:
         stands &= ~_hovers(stands, points[..., 2], speed, motion.times, shots, rule)[..., None]
@@ -394,6 +396,15 @@ def _hysteresis(starts: Bools, lasts: Bools, shots: Shots) -> Bools:
     decided = starts | ~lasts | opening
     last = np.maximum.accumulate(np.where(decided, frames[:, None, None], 0), axis=0)
     return np.take_along_axis(starts & lasts, last, axis=0)
+
+
+def _find_slides(fast: Bools, points: Floats, far: float) -> Bools:
+    """Find the runs of fast frames (F, L, 2) in which a point goes far [m]."""
+    frames = len(fast)
+    column, start, stop = find_runs(fast.reshape(frames, -1))
+    place = points.reshape(frames, -1, 3)[..., :2]
+    slides = np.linalg.norm(place[stop, column] - place[start, column], axis=1) >= far
+    return _fill_runs(column[slides], start[slides], stop[slides], fast.shape)
 
 
 def _tidy_contacts(stands: Bools, points: Floats, times: Floats, shots: Shots, rule: Thresholds) -> Bools:

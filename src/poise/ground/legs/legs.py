@@ -14,7 +14,7 @@ from poise.ground.figure.motion import ANKLE, BALL, FOOT, HIP, KNEE, THIGH, Moti
 from poise.ground.legs.feet import Feet
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.frame_masks import find_last_true, measure_time_from
+from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
 from poise.maths.smoothing import average_hann
 from poise.maths.vectors import dot, make_vertical, normalise
 
@@ -149,15 +149,16 @@ def find_largest_leans(motion: Motion, soles: Soles, shins: Floats) -> Floats:
 def find_early_heels(motion: Motion, soles: Soles, contacts: Contacts, feet: Feet) -> Bools:
     """Find frames (F, L) of early heel lift.
 
-    The heels have left the ground though they were found to stand. They are at the end of a heel's contact, while the
-    ball goes on standing, from where the leg would be too short for a pelvis that keeps its height. A heel that rises
+    The heels have left the ground though they were found to stand. They are at the end of a heel's contact, if the
+    ball stands as long, from where the leg would be too short for a pelvis that keeps its height. A heel that rises
     brings the ankle nearer to the hip; else the pelvis would sink. Heels that have stood for as long leave, too, from
     where the shin would lean farther ahead over the foot than ankles bend.
     """
     up = base_heights(motion, feet.rise)
     hips = motion.places[:, :, HIP] + make_vertical(up)[:, None]
     since_start, until_end = measure_time_from(motion.times, ~contacts.heel)
-    ending = contacts.heel & contacts.ball & (until_end <= _MAX_LEAD_S)
+    rolls = take_frames(contacts.ball, find_next_true(~contacts.heel) - 1)  # up to the heel's last frame
+    ending = contacts.heel & contacts.ball & rolls & (until_end <= _MAX_LEAD_S)
     bent = bend_legs(motion, bend_axes(motion, soles), feet, up, hips, longest_reach(motion), 0.0)
     most = find_largest_leans(motion, soles, motion.places[:, :, KNEE] - motion.places[:, :, ANKLE])
     leans = measure_leans(knees_of(motion, bent) - bent.ankles, feet.turns, soles) > most
