@@ -27,6 +27,8 @@ BEHIND, AHEAD = 0.25, 0.5  # of ankle to ball: the heel behind the ankle, and a 
 FLATTEST = 0.05  # the share of all frames in which a foot is taken to lie flat
 HALTED = 0.5  # a knee that goes less than this share of its source's step before toe-off has a hitch
 MOVING = 0.25  # [m/s] slower knees have none
+LEAVING = 0.02  # [m] a foot that goes less far before it stands again has not left: captured feet tremble
+STRAIGHT = 6.0  # [deg] there a knee goes 10 times as fast as hip and ankle come nearer, and a captured one snaps
 SNAPS = 5.0, 10.0  # [mm a frame] excess of a knee that snaps at a landing: from SLOW_RATE on, and below
 SLOW_RATE = 45.0  # [frames/s]
 DOUBLE = 2.0  # and so many times the source's own
@@ -306,10 +308,12 @@ def list_events(scene: Scene, contacts: list[Array]) -> list[dict[str, Any]]:
 
     At a toe-off: within 0.1 s before it a knee that moves in the source goes less than half of its way from one frame
     to the next. At a landing: within 0.1 s the knee's step changes by far more than the source's, and by twice as much.
+    A toe-off is clear where the foot leaves and the source's leg is bent in the frames that have the hitch.
     """
     events: list[dict[str, Any]] = []
     count, near, snap = len(scene.source.places), scene.near, SNAPS[int(scene.rate < SLOW_RATE)]
-    for leg, held in zip(scene.legs, contacts, strict=True):
+    for leg, points, held in zip(scene.legs, scene.soles, contacts, strict=True):
+        bend, foot = measure_bend(scene.source, leg), points[:2][-1].follow(scene.source) / scene.metre
         before, after = (track.places[:, leg.knee] / scene.metre for track in (scene.source, scene.result))
         steps = [np.linalg.norm(np.diff(path, axis=0), axis=-1) for path in (before, after)]
         changes = measure_changes(after, 1.0)
@@ -318,10 +322,17 @@ def list_events(scene: Scene, contacts: list[Array]) -> list[dict[str, Any]]:
         moving = steps[0] * scene.rate > MOVING
         halted = moving & (steps[1] < HALTED * steps[0])
         standing: Array = held[:2].any(axis=0)
+        starts = [first for first, _ in list_runs(standing)]
         for first, end in list_runs(standing):
             if 2 < end < count - 3:
-                hitch = bool(halted[max(0, end - 1 - near) : end].any())
-                events.append({"kind": "toe-off", "leg": leg.name, "frame": end, "hitch": hitch})
+                frames = np.arange(max(0, end - 1 - near), end)
+                frames = frames[halted[frames]]
+                swing = foot[end - 1 : min((start for start in starts if start >= end), default=count) + 1]
+                leaves = np.linalg.norm(swing - swing[0], axis=-1).max() > LEAVING
+                clear = leaves and not (len(frames) and bend[frames[0] : frames[-1] + 2].min() < STRAIGHT)
+                events.append(
+                    {"kind": "toe-off", "leg": leg.name, "frame": end, "hitch": len(frames) > 0, "clear": bool(clear)}
+                )
             if 2 < first < count - 3:
                 hitch = bool(snapped[max(0, first - near) : first + near + 1].any())
                 events.append({"kind": "landing", "leg": leg.name, "frame": first, "hitch": hitch})
