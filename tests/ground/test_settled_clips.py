@@ -12,7 +12,9 @@ from poise import Terrain, lock_feet, plant_feet
 from poise.ground.contact.soles import HEEL_POINT
 from poise.ground.figure.figure import figure_of
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, motion_of
+from poise.ground.found import analyse_clip
 from poise.ground.legs.legs import measure_leans
+from poise.ground.stages import in_clip
 from poise.io import samples
 from poise.maths import rotations
 from tests.ground.clips import clip_of
@@ -46,6 +48,15 @@ class TestLocked:
 
     def test_all_feet_stand_in_all_their_contacts(self, data, name):
         assert locked(data, name).report.after.skate <= 0.01
+
+
+def test_heels_that_leave_early_leave_no_foot_without_a_contact(data):
+    """The ball of its right foot slides away 0.06 s before the heel."""
+    rig = load(data / "glb/knight_kaykit.glb")
+    planted = lock_feet(rig.clip("2H_Melee_Attack_Stab"), rig=rig)
+    found = in_clip(analyse_clip(planted.source, planted.figure, None, None, "travel"))
+    assert (found.heel & ~found.ball).any()
+    np.testing.assert_array_equal(planted.contacts.any, found.any)
 
 
 @pytest.mark.parametrize("name", ["dash_root.001", "air_jump_root.001"])

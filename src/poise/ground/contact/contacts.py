@@ -399,7 +399,11 @@ def _hysteresis(starts: Bools, lasts: Bools, shots: Shots) -> Bools:
 
 
 def _find_slides(fast: Bools, points: Floats, far: float) -> Bools:
-    """Find the runs of fast frames (F, L, 2) in which a point goes far [m]."""
+    """Find the frames (F, L, 2) of long slides.
+
+    fast  (F, L, 2) frames in which points are fast
+    far   [m] from the first to the last frame of a run of these
+    """
     frames = len(fast)
     column, start, stop = find_runs(fast.reshape(frames, -1))
     place = points.reshape(frames, -1, 3)[..., :2]
