@@ -16,7 +16,7 @@ import math
 from poise.kernels.device_functions import device_function
 from poise.kernels.entries import kernel
 from poise.kernels.posture import perpendicular_part
-from poise.kernels.posture_maps import map_direction, map_vector, read_origin, scale_to_unit, unmap_turn
+from poise.kernels.posture_maps import map_turn, map_vector, read_origin, scale_to_unit, unmap_turn
 from poise.kernels.smoothing import smoothstep_between
 from poise.kernels.vec_quat import (
     Quat,
@@ -39,7 +39,7 @@ from poise.kernels.vec_quat import (
 )
 
 # Columns of `numbers`: the ray of the head and its begin in the frame of the head, the long axis of the trunk in the
-# frame that carries the neck, and the vertical.
+# frame that carries the neck, and the vertical. Ray and trunk are turned by rotations, which drop a mirror.
 GAZE_RAY, GAZE_BEGIN, GAZE_TRUNK, GAZE_VERTICAL, GAZE_NUMBER_COUNT = 0, 3, 6, 9, 12
 # Columns of `ranges` [rad]: neck, spine and pelvis, for twists and for other turns.
 TWIST_RANGES, NOD_RANGES, GAZE_RANGE_COUNT = 0, 3, 6
@@ -103,7 +103,7 @@ def find_directions(maps, map_indices, numbers, target, turned):
     """Return unit vectors of a gaze and to its target."""
     last = turned.shape[0] - 1
     turn = read_quat_at(turned[last], 0)
-    ray = rotate(turn, map_direction(maps, map_indices[last], read_vec_at(numbers, GAZE_RAY)))
+    ray = rotate(turn, map_turn(maps, map_indices[last], read_vec_at(numbers, GAZE_RAY)))
     begin = rotate(turn, map_vector(maps, map_indices[last], read_vec_at(numbers, GAZE_BEGIN)))
     way = sub(target, add(read_vec_at(turned[last], 4), begin))
     length = norm(way)
@@ -113,7 +113,7 @@ def find_directions(maps, map_indices, numbers, target, turned):
 @device_function
 def find_trunk_axis(maps, carrier, numbers, first_of_neck, turned):
     """Return the long axis of the trunk, carried along with the neck."""
-    axis = map_direction(maps, carrier, read_vec_at(numbers, GAZE_TRUNK))
+    axis = map_turn(maps, carrier, read_vec_at(numbers, GAZE_TRUNK))
     return axis if first_of_neck == 0 else rotate(read_quat_at(turned[first_of_neck - 1], 0), axis)
 
 

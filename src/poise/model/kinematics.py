@@ -11,9 +11,8 @@ import numpy as np
 from poise import kernels
 from poise.errors import UnsupportedError
 from poise.kernels import layout
-from poise.kernels.entries import find_native_kernel
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch
+from poise.maths.arrays import Bools, Floats, Ints, find_simd_width, get_scratch, prepare_for_kernel
 from poise.maths.vectors import cross
 from poise.model import numpy_kinematics
 from poise.model.joints import Q_OFFSET_RANGES
@@ -163,7 +162,6 @@ class PoseTable(NamedTuple):
     workspace_size  numbers of scratch memory
     number_count    numbers of the result
     shape           shape of the result
-    copies_q        whether q must be writable: Numba would compile again for a read-only array
     """
 
     call: Callable[..., None]
@@ -173,7 +171,6 @@ class PoseTable(NamedTuple):
     workspace_size: int
     number_count: int
     shape: tuple[int, ...]
-    copies_q: bool
 
 
 def compute_pose_maps(skeleton: Skeleton, row: int | None, q: Floats) -> Floats:
@@ -184,10 +181,10 @@ def compute_pose_maps(skeleton: Skeleton, row: int | None, q: Floats) -> Floats:
     if numpy_kinematics.KernelState.is_pending and numpy_kinematics.can_skip_kernels(1):
         maps = compute_world_maps(skeleton, row, q[None].copy())[0]
         return maps if row is None else maps[0]
-    call, (constants,), q_columns, _, workspace_size, number_count, shape, copies_q = get_or_compute(
+    call, (constants,), q_columns, _, workspace_size, number_count, shape = get_or_compute(
         skeleton, "pose tables", row, lambda: _build_maps_table(skeleton, row)
     )
-    maps, q_row = np.empty(shape), (q.copy() if copies_q else q)[None]
+    maps, q_row = np.empty(shape), prepare_for_kernel(q[None])
     call(constants, q_row, q_columns, _NO_OFFSET_ROWS, get_scratch(workspace_size), maps.reshape(1, number_count))
     return maps
 
@@ -205,7 +202,6 @@ def _build_maps_table(skeleton: Skeleton, row: int | None) -> PoseTable:
         table.workspace_size,
         12 * count,
         (count, 3, 4) if row is None else (3, 4),
-        find_native_kernel("kinematics.compute_world_maps4") is None,
     )
 
 
@@ -217,8 +213,8 @@ def compute_pose_jacobian(skeleton: Skeleton, row: int, q: Floats, points: Float
     table = get_or_compute(skeleton, "Jacobian tables", row, lambda: _build_jacobian_table(skeleton, row))
     if table is None:
         return compute_jacobians(skeleton, row, q[None].copy(), NO_OFFSETS, points)[0]
-    call, constants, q_columns, scales, workspace_size, number_count, shape, copies_q = table
-    jacobian, q_row = np.empty(shape), (q.copy() if copies_q else q).reshape(1, -1)
+    call, constants, q_columns, scales, workspace_size, number_count, shape = table
+    jacobian, q_row = np.empty(shape), prepare_for_kernel(q.reshape(1, -1))
     workspace, numbers = get_scratch(workspace_size), jacobian.reshape(1, number_count)
     call(*constants, q_row, q_columns, _NO_OFFSET_ROWS, scales, points, workspace, numbers)
     return jacobian
@@ -240,7 +236,6 @@ def _build_jacobian_table(skeleton: Skeleton, row: int) -> PoseTable | None:
         _compute_jacobian_size(table, skeleton.nv),
         6 * skeleton.nv,
         (6, skeleton.nv),
-        find_native_kernel("kinematics.compute_jacobians4") is None,
     )
 
 

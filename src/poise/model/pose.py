@@ -6,7 +6,7 @@ Leading axes of q are the batch. A pose computes its local and world transforms.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -193,17 +193,6 @@ class Transforms(FrozenValue):
         matrices = np.concatenate([self.affine, last_row], axis=-2)
         matrices.setflags(write=False)
         return matrices
-
-
-def find_rotations(world: Transforms, rows: Sequence[int]) -> Floats:
-    """Find the rotations (k, r, 4) of some joints in poses.
-
-    They are rows of `Transforms.rotations`. Those of one pose are kept; of a batch, all would take much of the time.
-    """
-    affine = world.affine.reshape(-1, *world.affine.shape[-3:])
-    if len(affine) == 1:
-        return world.rotations.reshape(*affine.shape[:2], 4)[:, list(rows)]
-    return _compute_rotations(affine[:, list(rows)].reshape(-1, 12), len(affine)).reshape(len(affine), len(rows), 4)
 
 
 def _compute_rotations(maps: Floats, pose_count: int) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise, remove_component
+from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles import limb_structure
 from poise.model.roles.bone_names import SIDES, tokenize_name
 from poise.model.roles.character_tree import ARM_PARTS, LEG_PARTS, CharacterTree, Role
@@ -180,7 +181,10 @@ def _find_named_left(
 
 
 def check_sides(tree: CharacterTree, roles: dict[str, Role], declared_roles: Mapping[str, Role]) -> dict[str, Role]:
-    """Lower the confidence of sides contradicted by feet or knees. The reason says so."""
+    """Lower the confidence of sides contradicted by feet or knees. The reason says so.
+
+    In a mirrored body they are the other sides: what is named the left arm is the right one there.
+    """
     if any(f"{side}{role}" not in roles for side in SIDES for role in LEG_PARTS[:3]):
         return roles
     legs = [[roles[f"{side}{role}"].row for role in LEG_PARTS if f"{side}{role}" in roles] for side in SIDES]
@@ -190,12 +194,28 @@ def check_sides(tree: CharacterTree, roles: dict[str, Role], declared_roles: Map
     )
     if not facing.is_observed or float(lateral @ facing.left) >= -_SIDE_COSINE * float(np.linalg.norm(lateral)):
         return roles
+    if _is_mirrored(tree, legs[0][0]):
+        note = f"; mirrored, and by {facing.source} the other side"
+        return {_swap_side(role): found._replace(reason=found.reason + note) if role.startswith(SIDES) else found
+                for role, found in roles.items()}  # fmt: skip
     note = f"; but by {facing.source} this is the other side"
     doubtful_roles = [role for role in roles if role.startswith(SIDES) and role not in declared_roles]
     return roles | {
         role: Role(roles[role].row, roles[role].confidence * _CONFLICT_FACTOR, roles[role].reason + note)
         for role in doubtful_roles
     }
+
+
+def _is_mirrored(tree: CharacterTree, row: int) -> bool:
+    """Return whether a joint's frame at rest is mirrored."""
+    skeleton = tree.skeleton
+    return bool(np.linalg.det(compute_world_transforms(skeleton, skeleton.rest_q)[row, :3, :3]) < 0.0)
+
+
+def _swap_side(role: str) -> str:
+    """Return the role of the other side. A role without a side stays."""
+    side = next((side for side in SIDES if role.startswith(side)), None)
+    return role if side is None else SIDES[side == SIDES[0]] + role[len(side) :]
 
 
 # --- Thigh, shin and foot of a leg -----------------------------------------------------------------------------------

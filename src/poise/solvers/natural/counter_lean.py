@@ -23,7 +23,8 @@ from poise.maths.arrays import Floats
 from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import cross, dot_rows
 from poise.model.anatomy.standing_pose import compute_standing_rotations
-from poise.model.pose import Pose, find_rotations
+from poise.model.pose import Pose
+from poise.solvers.natural.body_maps import find_points, find_turns
 from poise.solvers.natural.limbs import Bends, find_first_joints, find_up
 
 # Ranges of a hip with a straight knee [rad]: ahead 90 degrees (Kapandji, volume 2), back 30, outward 45, inward 30
@@ -51,17 +52,17 @@ def find_counter_leans(
     if not legs:
         return None
     up, tilt = find_up(pose.skeleton), np.zeros((len(targets), 3))
-    left, points = cross(up, ahead), pose.world.positions.reshape(-1, len(pose.skeleton), 3)
+    left = cross(up, ahead)
     if len(legs) > 1:
-        moves = [targets[:, j] - points[:, bends[j].limb.tip] for j in legs]
+        moves = [targets[:, j] - find_points(pose, bends[j].limb.tip) for j in legs]
         targets = targets - _find_shared_move(*moves)[:, None]
     firsts = find_first_joints([bends[j].limb for j in legs], pose, len(targets))
     for i, j in enumerate(legs):
         limb, first = bends[j].limb, firsts[:, i]
         length = float(limb.numbers[NATURAL_BEND_LENGTH])
-        outward = np.copysign(1.0, dot_rows(first - points[:, limb.carrier], left))[:, None] * left
+        outward = np.copysign(1.0, dot_rows(first - find_points(pose, limb.carrier), left))[:, None] * left
         tilt = tilt + _find_tilts(targets[:, j] - first, length, ahead, outward, up)
-        tilt = tilt - _find_tilts(points[:, limb.tip] - first, length, ahead, outward, up)
+        tilt = tilt - _find_tilts(find_points(pose, limb.tip) - first, length, ahead, outward, up)
     tilt = tilt * _find_uprightness(bends[legs[0]].limb.carrier, pose, up)[:, None]
     return rotations.from_vector(tilt) if tilt.any() else None
 
@@ -77,7 +78,7 @@ def _find_shared_move(first: Floats, second: Floats) -> Floats:
 def _find_uprightness(pelvis: int, pose: Pose, up: Floats) -> Floats:
     """Find how upright a pelvis is (1|k,): 1 is upright, 0 lying."""
     at_rest = rotations.from_matrix(compute_standing_rotations(pose.skeleton)[pelvis])
-    turns = find_rotations(pose.world, [pelvis])[:, 0]
+    turns = find_turns(pose, pelvis)
     own_up = rotations.rotate(rotations.multiply(turns, rotations.inverse(at_rest)), up)
     return smoothstep((dot_rows(own_up, up) - _LYING_COS) / (_UPRIGHT_COS - _LYING_COS))
 

@@ -20,13 +20,13 @@ from poise.model.anatomy.rest_geometry import find_confident_joints
 from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame, find_standing_q
 from poise.model.joint_tree import list_below
 from poise.model.numpy_kinematics import compute_world_transforms
-from poise.model.pose import find_rotations
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import is_joint_goal
 from poise.problem.problem import Problem, Tolerance
 from poise.runtime.result_cache import get_or_compute
+from poise.solvers.natural.body_maps import find_points, find_turns, list_points, list_turns
 from poise.solvers.natural.floor import Floor
 from poise.solvers.natural.limbs import Bends, RoleLimb, bend_alone, bend_naturally, find_limbs, find_rotation_columns
 from poise.solvers.natural.surroundings import Obstacles, express_in_frame, measure_height
@@ -98,8 +98,7 @@ def _lift_hand(
 ) -> Floats:
     """Bend free arms until their hands hang above the floor."""
     pose = problem.make_pose_unchecked(q)
-    places = pose.world.positions.reshape(-1, len(problem.skeleton), 3)[:, hand.row]
-    turns = find_rotations(pose.world, [hand.row])[:, 0]
+    places, turns = find_points(pose, hand.row), find_turns(pose, hand.row)
     points = places[:, None] + rotations.rotate(turns[:, None], hand.points)
     floors = floor.find_planes(points)
     up = floors[:, None, :3]
@@ -120,13 +119,12 @@ def _level_ends(ends: tuple[End, ...], problem: Problem, q: Floats, floor: Floor
     """Turn ends of poses until they are above the floor."""
     if not ends:
         return q
-    world, skeleton = problem.make_pose_unchecked(q).world, problem.skeleton
-    places = world.positions.reshape(len(q), -1, 3)
-    turns = find_rotations(world, [end.row for end in ends])
+    pose, skeleton, joints = problem.make_pose_unchecked(q), problem.skeleton, [end.row for end in ends]
+    places, turns = list_points(pose, joints), list_turns(pose, joints)
     found = q
     for i, end in enumerate(ends):
         own, lifted = np.ascontiguousarray(turns[:, i]), np.empty((len(q), 4))
-        at = np.ascontiguousarray(places[:, end.row])
+        at = np.ascontiguousarray(places[:, i])
         points = at[:, None]
         if floor.terrain is not None:
             points = points + rotations.rotate(own[:, None], end.points)
@@ -151,12 +149,11 @@ def turn_ends_back(
     if not parts.ends:
         return q
     skeleton, found = problem.skeleton, q
-    world, clear_world = problem.make_pose_unchecked(q).world, problem.make_pose_unchecked(clear_q).world
-    places = world.positions.reshape(len(q), -1, 3)
-    ends = [end.row for end in parts.ends]
-    turns, clear_turns = find_rotations(world, ends), find_rotations(clear_world, ends)
+    pose, joints = problem.make_pose_unchecked(q), [end.row for end in parts.ends]
+    places, turns = list_points(pose, joints), list_turns(pose, joints)
+    clear_turns = list_turns(problem.make_pose_unchecked(clear_q), joints)
     for i, end in enumerate(parts.ends):
-        own, at = turns[:, i], places[:, end.row]
+        own, at = turns[:, i], places[:, i]
         way = rotations.multiply(rotations.inverse(own), clear_turns[:, i])
         way = rotations.as_vector(np.where(way[:, :1] < 0.0, -way, way))
         shares = _find_clear_shares(end, at, own, way, floor, tolerance)

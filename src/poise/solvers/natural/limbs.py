@@ -40,7 +40,7 @@ from poise.model.kinematics import (
     get_table,
     pack_local_offsets,
 )
-from poise.model.pose import Pose, find_rotations
+from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
@@ -49,6 +49,7 @@ from poise.problem.problem import Problem, Tolerance
 from poise.problem.two_bone_limb import LimbOptions, LimbPlan, PosedLimb, build_limb_plan, pack_limb_poses
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR
+from poise.solvers.natural.body_maps import find_points, find_turns, list_points, list_turns
 from poise.solvers.natural.surroundings import NOTHING_AROUND, Obstacles, Surroundings, measure_radius
 from poise.solvers.natural.trunk import (
     CarriedShoulders,
@@ -199,6 +200,7 @@ def _pack_numbers(
         return None
     found = np.zeros(NATURAL_BEND_ROW)
     body, own, up = maps[carrier], maps[rows[2]], axes[1]
+    own = own * np.sign(np.linalg.det(own[:3, :3]))  # a tip's wanted rotation turns these, and drops a mirror
     local = (body, along), (body, bend), (own, normalise(straight)), (own, ahead), (body, up)
     found[:NATURAL_BEND_STRAIGHT_WEIGHT] = np.concatenate(
         [normalise(np.linalg.solve(at[:3, :3], v)) for at, v in local]
@@ -543,7 +545,7 @@ def carry_root(
     shift  (k, 3) of the root beside that, to be kept
     """
     targets = np.ascontiguousarray(targets)
-    world, count = pose.world, len(targets)
+    count = len(targets)
     firsts = find_first_joints([one.limb for one in bends], pose, count)
     lengths, is_leg, reaches, leg_reaches = find_reaches(pose.skeleton, bends)
     hips, place = average_points(firsts[:, is_leg]), np.empty((count, 7))
@@ -557,7 +559,7 @@ def carry_root(
     bend, axis = np.zeros(count), np.zeros((count, 3))
     if not is_leg.all():
         moved = place[:, None, :3] - stood[:, None]
-        trunk = world.positions.reshape(-1, len(pose.skeleton), 3)[:, list(spine)]
+        trunk = list_points(pose, spine)
         low, at, turns = np.zeros(count), np.empty((count, 7)), np.zeros(count)
         up = find_up(pose.skeleton)
         if turn is not None:
@@ -574,11 +576,11 @@ def carry_root(
             if turn is not None:
                 across = rotations.rotate(rotations.inverse(turn[is_low]), across)
             place[is_low], bend[is_low], axis[is_low] = at[is_low], turns[is_low], across
-    own, lean = world[root], place[:, 3:].copy()
+    lean, row = place[:, 3:].copy(), pose.skeleton.index(root)
     if turn is not None:
         lean = rotations.multiply(lean, turn)
-    place[:, :3] += rotations.rotate(lean, own.positions.reshape(-1, 3) - stood)
-    place[:, 3:] = rotations.multiply(lean, own.rotations.reshape(-1, 4))
+    place[:, :3] += rotations.rotate(lean, find_points(pose, row) - stood)
+    place[:, 3:] = rotations.multiply(lean, find_turns(pose, row))
     return Carried(place, lean, bend, axis)
 
 
@@ -633,8 +635,7 @@ def twist_spine(
         return None
     s, count, joints = pose.skeleton, len(targets), list(spine)
     shoulders = find_first_joints([bends[arm].limb for arm in arms], pose, count)
-    world = pose.world
-    pivots = np.broadcast_to(average_points(world.positions.reshape(-1, len(s), 3)[:, joints]), (count, 3))
+    pivots = np.broadcast_to(average_points(list_points(pose, joints)), (count, 3))
     up = find_up(s)
     reaches = find_reaches(s, bends).lengths[arms] * _UNTWISTED
     twists, pelvis_twists = np.empty(count), np.empty(count)
@@ -642,7 +643,7 @@ def twist_spine(
     kernels.posture_trunk.find_twists(*figures, twists, pelvis_twists)
     if not twists.any():
         return None
-    turns = find_rotations(world, joints)
+    turns = list_turns(pose, joints)
     axes = rotations.rotate(rotations.inverse(turns), up)
     own, q = _find_spine_columns(s, spine), np.empty((count, s.nq))
     q[:] = pose.flat_q
@@ -675,9 +676,9 @@ def reach_with_legs(bends: Sequence[Bends], pose: Pose, root: str, targets: Floa
     lengths, is_leg, _, reaches = find_reaches(pose.skeleton, bends)
     hips, place = average_points(firsts[:, is_leg]), np.empty((len(targets), 7))
     kernels.posture.place_roots(hips, firsts, np.ascontiguousarray(targets), is_leg, lengths * _FOLDED, reaches, place)
-    own = pose.world[root]
-    place[:, :3] += own.positions.reshape(-1, 3) + shift - hips
-    place[:, 3:] = own.rotations.reshape(-1, 4)
+    row = pose.skeleton.index(root)
+    place[:, :3] += find_points(pose, row) + shift - hips
+    place[:, 3:] = find_turns(pose, row)
     return place
 
 
@@ -687,7 +688,7 @@ def bend_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) 
     before  the poses in which the axis of the bend stands
     """
     s, q, rows = before.skeleton, after.flat_q.copy(), np.flatnonzero(found.bend)
-    turns = find_rotations(before.world, spine)
+    turns = list_turns(before, spine)
     turns = turns[rows] if len(turns) == len(q) else turns
     axes = rotations.rotate(rotations.inverse(turns), found.axis[rows][:, None])
     own = rows[:, None, None], _find_spine_columns(s, spine)
@@ -719,7 +720,7 @@ def find_up(skeleton: Skeleton) -> Floats:
 def find_first_joints(limbs: Sequence[RoleLimb], pose: Pose, count: int) -> Floats:
     """Find the first joints (count, l, 3) of limbs in poses (1|count)."""
     firsts = np.empty((count, len(limbs), 3))
-    firsts[:] = pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, [limb.first for limb in limbs]]
+    firsts[:] = list_points(pose, [limb.first for limb in limbs])
     return firsts
 
 

@@ -44,6 +44,7 @@ from poise.solvers.base.interface import (
     select_rows,
 )
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
+from poise.solvers.natural.body_maps import find_points
 from poise.solvers.natural.counter_lean import find_counter_leans
 from poise.solvers.natural.ends import FloorParts, find_floor_parts, lift_above_floor, turn_ends_back
 from poise.solvers.natural.floor import Floor
@@ -73,6 +74,7 @@ from poise.solvers.natural.limbs import (
 )
 from poise.solvers.natural.placed_hips import bow_from_hips, bow_over_feet
 from poise.solvers.natural.roll import PosedRoll, pose_rolls, share_rolls
+from poise.solvers.natural.root_places import find_placed_root, place_root
 from poise.solvers.natural.stages import NaturalStage, find_stages, has_lone_limbs
 from poise.solvers.natural.surroundings import BODY_ALONE, NOTHING_AROUND, Obstacles, Surroundings
 from poise.solvers.natural.toes import raise_heels, stand_flat, turn_toes
@@ -293,7 +295,7 @@ def hold_above_floor(
 
 def _measure_middle_depths(bends: Bends, pose: Pose, floor: Floor) -> Floats:
     """Measure the depths (k,) of knees or elbows below the floor."""
-    middles = pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, bends.limb.middle]
+    middles = find_points(pose, bends.limb.middle)
     planes = floor.find_planes(middles[:, None])
     radius = bends.limb.numbers[NATURAL_BEND_RADIUS]
     return planes[:, 3] + radius - dot_rows(planes[:, :3], middles)
@@ -525,9 +527,10 @@ def _run_stages(
                 return moved._replace(updates=updates + moved.updates)
             pose, lean = moved
             continue
-        if stage.gaze is not None:
-            pose = problem.make_pose_unchecked(turn_gaze(stage.gaze, problem, pose, targets[:, stage.columns]))
-            updates += len(stage.gaze.rows) - stage.gaze.pelvis_count
+        known_pose = _turn_or_place(problem, stage, pose, targets)
+        if known_pose is not None:
+            pose, joint_counts = known_pose
+            updates += joint_counts
             continue
         rows, bends = targets[:, stage.columns].copy(), stage.bends
         around = NOTHING_AROUND if bends is None else _surround(known, bends, obstacles, stages, pose, targets)
@@ -555,6 +558,21 @@ def _run_stages(
         if stage.toes is not None and raised is not None:
             pose = problem.make_pose_unchecked(turn_toes(stage.toes, pose, raised.toe_turns))
     return _StagedPoses(pose.flat_q, updates, is_short)
+
+
+def _turn_or_place(
+    problem: Problem, stage: NaturalStage, pose: Pose, targets: Floats
+) -> tuple[Pose, int | Bools] | None:
+    """Turn gazes or place free roots; return poses and joint counts. None for other stages."""
+    own = targets[:, stage.columns]
+    if stage.gaze is not None:
+        count = len(stage.gaze.rows) - stage.gaze.pelvis_count
+        return problem.make_pose_unchecked(turn_gaze(stage.gaze, problem, pose, own)), count
+    row = find_placed_root(problem.skeleton, stage.goals) if stage.free_root else -1
+    if row < 0:
+        return None
+    q = place_root(problem.start, pose, row, own)
+    return problem.make_pose_unchecked(q), (q != pose.flat_q).any(axis=1)
 
 
 def _surround(
@@ -698,7 +716,7 @@ def _carry_root(
     if all(one.limb.kind == "leg" for one in limbs):
         shifted, lean = found._replace(place=place, bend=np.zeros(len(place))), found.lean
     else:  # hands follow from where the weight is
-        moved = place[:, :3] - after.world[root.joint].positions.reshape(-1, 3)
+        moved = place[:, :3] - find_points(after, problem.skeleton.index(root.joint))
         shifted = carry_root(limbs, start, root.joint, stage.spine, tips, ahead, turn, moved)
         lean = shifted.lean
     q = _place_root(problem, stage, start, shifted, sharp, request).flat_q
@@ -750,6 +768,11 @@ def _place_root(
     problem: Problem, stage: NaturalStage, start: Pose, found: Carried, sharp: Tolerance, request: Request
 ) -> Pose:
     """Place roots of starts as they are carried, and bend spines."""
-    part = Problem(start, stage.goals, stage.free_root)
-    after = problem.make_pose_unchecked(run_solver_by_group(_ONCE, part, found.place, sharp, request).q)
+    row = find_placed_root(problem.skeleton, stage.goals)
+    if row >= 0:
+        q = place_root(problem.start, start, row, found.place)
+    else:
+        part = Problem(start, stage.goals, stage.free_root)
+        q = run_solver_by_group(_ONCE, part, found.place, sharp, request).q
+    after = problem.make_pose_unchecked(q)
     return problem.make_pose_unchecked(bend_spine(found, start, after, stage.spine)) if found.bend.any() else after

@@ -18,6 +18,7 @@ from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import cross, dot_rows
 from poise.model.pose import Pose
 from poise.runtime.result_cache import get_or_compute
+from poise.solvers.natural.body_maps import find_points, find_turns, list_points
 from poise.solvers.natural.limbs import (
     Bends,
     Carried,
@@ -50,7 +51,7 @@ def bow_from_hips(
     targets  (k, l, 3) of hands and feet
     ahead    (k, 3) level front of the pelvis
     """
-    centres, up = pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, hips], find_up(pose.skeleton)
+    centres, up = find_points(pose, hips), find_up(pose.skeleton)
     arms = [j for j, one in enumerate(bends) if one.limb.kind == "arm"]
     shoulders = average_points(find_first_joints([bends[j].limb for j in arms], pose, len(targets))) - centres
     hands, reach = average_points(targets[:, arms]) - centres, find_reaches(pose.skeleton, bends).all[arms].mean()
@@ -79,7 +80,7 @@ def bow_over_feet(
     offsets = find_support_offsets(limbs, pinned, start, pose, None)
     if offsets is None:
         return None
-    feet = pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, [limb.tip for limb in limbs]]
+    feet = list_points(pose, [limb.tip for limb in limbs])
     at_start = get_or_compute(
         start, "own offsets", (tuple(limb.tip for limb in limbs), tuple(pinned)),
         lambda: find_support_offsets(limbs, pinned, start, start, None),
@@ -99,7 +100,7 @@ def _find_weight_bow(pose: Pose, hips: int, missing: Floats, ahead: Floats) -> F
     h sin a + e (cos a - 1), and the whole figure by its share of that. A trunk that lies or hangs does not bow.
     """
     centre, share = find_upper_mass(pose)
-    offset = centre - pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, hips]
+    offset = centre - find_points(pose, hips)
     above, along = dot_rows(offset, find_up(pose.skeleton)), dot_rows(offset, ahead)
     radius = np.sqrt(dot_rows(offset, offset))
     size = np.where(radius > 0.0, radius, 1.0)
@@ -125,13 +126,13 @@ def _bow(
 
     The pelvis bows as far as hips bend, the spine beyond.
     """
-    centres = pose.world.positions.reshape(-1, len(pose.skeleton), 3)[:, hips]
+    centres = find_points(pose, hips)
     left = cross(find_up(pose.skeleton), ahead)
     pelvis = np.minimum(bow, _find_room(bends, pose, targets, ahead)) if spine else np.minimum(bow, _HIPS_AHEAD_RAD)
-    turn, own = rotations.about(left, pelvis), pose.world[root]
+    turn, row = rotations.about(left, pelvis), pose.skeleton.index(root)
     place = np.empty((len(targets), 7))
-    place[:, :3] = centres + rotations.rotate(turn, own.positions.reshape(-1, 3) - centres)
-    place[:, 3:] = rotations.multiply(turn, own.rotations.reshape(-1, 4))
+    place[:, :3] = centres + rotations.rotate(turn, find_points(pose, row) - centres)
+    place[:, 3:] = rotations.multiply(turn, find_turns(pose, row))
     return Carried(place, turn, np.minimum(bow - pelvis, _SPINE_RAD) / max(len(spine), 1), left)
 
 

@@ -177,7 +177,9 @@ def _find_line(skeleton: Skeleton, row: int, start: int, end: int) -> Floats:
     after = np.tile(np.eye(4), (3, 1, 1))
     after[:, :3] = skeleton.B[[row, start, end]]
     frames = maps @ np.linalg.inv(after)
-    return normalise(rotations.rotation_part(frames[0, :3, :3]).T @ (frames[2, :3, 3] - frames[1, :3, 3]))
+    linear, line = frames[0, :3, :3], frames[2, :3, 3] - frames[1, :3, 3]
+    sign = np.copysign(1.0, np.linalg.det(linear))  # the nearest rotation drops a mirror, and the line keeps it
+    return normalise(sign * (rotations.rotation_part(linear).T @ line))
 
 
 def _pack_leaf(skeleton: Skeleton, bone: RollBone, limb: RoleLimb) -> Floats:

@@ -126,8 +126,11 @@ def measure_radius(skeleton: Skeleton, kind: str) -> float:
 
 
 def express_in_frame(frame: Floats, ways: Floats) -> Floats:
-    """Express world vectors (..., 3) in a rest frame (4, 4). The frame's scale does not count."""
-    scale = np.cbrt(abs(np.linalg.det(frame[:3, :3])))
+    """Express world vectors (..., 3) in a rest frame (4, 4). The frame's scale does not count.
+
+    A mirrored frame counts as its rotation, by which poses turn the vectors again.
+    """
+    scale = np.cbrt(np.linalg.det(frame[:3, :3]))  # negative where it mirrors, as in rotations of poses
     return np.ascontiguousarray(np.linalg.solve(frame[:3, :3] / scale, ways.T).T, dtype=np.float64)
 
 

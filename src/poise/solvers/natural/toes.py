@@ -15,9 +15,10 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise
 from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame
-from poise.model.pose import Pose, find_rotations
+from poise.model.pose import Pose
 from poise.model.skeleton import Kind, Skeleton
 from poise.runtime.result_cache import get_or_compute
+from poise.solvers.natural.body_maps import find_points, find_turns, list_turns
 from poise.solvers.natural.limbs import Bends, find_middles, find_poles, find_rotation_columns
 from poise.solvers.natural.surroundings import Surroundings, express_in_frame
 
@@ -69,7 +70,7 @@ def _find_held_toes(skeleton: Skeleton, foot: int, toes: int) -> HeldToes | None
 
 def stand_flat(held: HeldToes, pose: Pose, places: Floats) -> Floats:
     """Return ankles (k, 3) of flat feet over toe places (k, 3)."""
-    return places - rotations.rotate(find_rotations(pose.world, [held.foot])[:, 0], held.joint)
+    return places - rotations.rotate(find_turns(pose, held.foot), held.joint)
 
 
 def raise_heels(
@@ -80,10 +81,10 @@ def raise_heels(
     pose, stood  where the hips are, and how feet and toes are turned as they stand: poses (1|k,)
     targets      (k, 3|7) of the joints of the toes
     """
-    count, skeleton, limb = len(targets), pose.skeleton, bends.limb
-    turns = find_rotations(stood.world, [held.foot, held.toes])
+    count, limb = len(targets), bends.limb
+    turns = list_turns(stood, [held.foot, held.toes])
     foot = np.broadcast_to(turns[:, 0], (count, 4))
-    hips = np.broadcast_to(pose.world.positions.reshape(-1, len(skeleton), 3)[:, limb.first], (count, 3))
+    hips = np.broadcast_to(find_points(pose, limb.first), (count, 3))
     toe_turns = targets[:, 3:7] if targets.shape[1] > 3 else np.broadcast_to(turns[:, 1], (count, 4))  # noqa: PLR2004
     across = rotations.rotate(foot, held.axes[2])
 
@@ -132,7 +133,7 @@ def _find_heels(measure_excess: Callable[[Floats], Floats], count: int) -> Float
 def turn_toes(held: HeldToes, pose: Pose, toe_turns: Floats) -> Floats:
     """Turn toes to world rotations (k, 4); return (k, nq)."""
     skeleton, q = pose.skeleton, pose.flat_q.copy()
-    own = find_rotations(pose.world, [held.toes])[:, 0]
+    own = find_turns(pose, held.toes)
     columns = find_rotation_columns(skeleton, held.toes)
     q[:, columns] = rotations.multiply(q[:, columns], rotations.multiply(rotations.inverse(own), toe_turns))
     return skeleton.bounds.clamp_by_kernel(q)

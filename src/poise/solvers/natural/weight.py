@@ -16,16 +16,16 @@ import numpy as np
 
 from poise import kernels
 from poise.errors import InputError
-from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
 from poise.maths.smoothing import smoothstep
-from poise.maths.vectors import cross, dot_rows
+from poise.maths.vectors import cross, dot_rows, normalise
 from poise.model.anatomy.rest_geometry import BodyFrame
-from poise.model.anatomy.standing_pose import compute_standing_rotations, find_standing_frame
+from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame
 from poise.model.mass import MassShares, compute_mass_shares
-from poise.model.pose import Pose, find_rotations
+from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.runtime.result_cache import get_or_compute
+from poise.solvers.natural.body_maps import find_body, find_maps, find_points, list_points
 from poise.solvers.natural.limbs import RoleLimb, find_limbs
 
 # Corners of what a sole carries, in lengths of the shin from the ankle: heel, tip, half of the width. A foot is 0.6 of
@@ -74,8 +74,8 @@ def find_support_offsets(
     masses = _find_masses(skeleton)
     if masses is None or not any(pinned):
         return None
-    points, is_posed = after.world.positions.reshape(-1, len(skeleton), 3), tips is None
-    tips, count = points[:, [limb.tip for limb in limbs]] if tips is None else tips, len(points)
+    is_posed = tips is None
+    tips, count = list_points(after, [limb.tip for limb in limbs]) if tips is None else tips, len(after.flat_q)
     body = find_standing_frame(skeleton)
     soles = [_find_sole(skeleton, limb) for limb in limbs]
     standing = [j for j, is_pinned in enumerate(pinned) if is_pinned]
@@ -88,7 +88,7 @@ def find_support_offsets(
     places = [(soles[j], tips[:, j]) for j in legs if j not in standing]
     known = {limb.tip for limb in limbs}
     free = [limb for limb in find_limbs(skeleton) if limb.kind == "leg" and limb.tip not in known]
-    places += [(_find_sole(skeleton, limb), points[:, limb.tip]) for limb in free]
+    places += [(_find_sole(skeleton, limb), find_points(after, limb.tip)) for limb in free]
     corners += [_find_lifted_corners(sole, body, after, ankle, floor, corners[0]) for sole, ankle in places]
     centre = _find_centre(masses, after, () if is_posed else limbs, tips)
     offset = _find_offset(centre, np.concatenate(corners, axis=1), level)
@@ -122,15 +122,15 @@ def find_upper_mass(pose: Pose) -> tuple[Floats, float]:
     """Find mass centres (k, 3) above legs, and their share."""
     skeleton, masses = pose.skeleton, _find_masses(pose.skeleton)
     assert masses is not None  # an offset to a support has been found
-    rows = get_or_compute(skeleton, "above legs", None, lambda: _list_above(skeleton))
+    rows = get_or_compute(skeleton, "above legs", None, lambda: _list_above(skeleton, masses))
     share = float(masses.shares[rows].sum())
     return _add_up_masses(masses, pose, rows) / share, share
 
 
-def _list_above(skeleton: Skeleton) -> Ints:
+def _list_above(skeleton: Skeleton, masses: MassShares) -> Ints:
     legs = [limb for limb in find_limbs(skeleton) if limb.kind == "leg"]
     is_below = [any(leg.first in skeleton.list_path(row) for leg in legs) for row in range(len(skeleton))]
-    return np.flatnonzero(np.logical_not(is_below))
+    return np.flatnonzero(np.logical_not(is_below) & (masses.shares > 0.0))
 
 
 def _find_masses(skeleton: Skeleton) -> MassShares | None:
@@ -148,7 +148,8 @@ def _find_masses(skeleton: Skeleton) -> MassShares | None:
 def _find_sole(skeleton: Skeleton, limb: RoleLimb) -> _Sole:
     def find() -> _Sole:
         body = find_standing_frame(skeleton)
-        ahead = body.forward @ compute_standing_rotations(skeleton)[limb.tip]
+        frame = compute_standing_transforms(skeleton)[limb.tip, :3, :3]
+        ahead = normalise(np.asarray(np.linalg.solve(frame, body.forward), dtype=np.float64))
         shin = float(np.linalg.norm(body.points[limb.tip] - body.points[limb.middle]))
         below = [body.points[row] for row in np.flatnonzero(skeleton.parents == limb.tip)]
         toes = [float((point - body.points[limb.tip]) @ body.forward) / shin for point in below]
@@ -173,16 +174,14 @@ def _find_start_corners(sole: _Sole, body: BodyFrame, start: Pose) -> Floats:
     """Find a sole's corners (1|k, 4, 2) in starts. They are kept with these."""
 
     def find() -> Floats:
-        ankle = start.world.positions.reshape(-1, len(start.skeleton), 3)[:, sole.row]
-        return _find_corners(sole, body, start, ankle)
+        return _find_corners(sole, body, start, find_points(start, sole.row))
 
     return get_or_compute(start, "sole corners", sole.row, find)
 
 
 def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, ankle: Floats) -> Floats:
     """Find a sole's corners (k, 4, 2) along front and left."""
-    turn = find_rotations(pose.world, [sole.row])[:, 0]
-    ahead = rotations.rotate(turn, sole.ahead)
+    ahead = _find_ahead(sole, pose)
     ahead = ahead - dot_rows(ahead, body.up)[:, None] * body.up
     size = np.sqrt(dot_rows(ahead, ahead))[:, None]
     ahead = ahead / np.where(size > 0.0, size, 1.0)
@@ -195,12 +194,17 @@ def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, ankle: Floats) -> Fl
 
 def _shorten_sole(corners: Floats, sole: _Sole, body: BodyFrame, pose: Pose) -> Floats:
     """Move corners (k, 4, 2) to the ball as heels rise."""
-    maps = pose.world.affine.reshape(-1, len(pose.skeleton), 3, 4)[:, sole.row, :, :3]
-    ahead = maps[..., 0] * sole.ahead[0] + maps[..., 1] * sole.ahead[1] + maps[..., 2] * sole.ahead[2]
+    ahead = _find_ahead(sole, pose)
     angle = np.arcsin(np.clip(-dot_rows(ahead, body.up) / np.sqrt(dot_rows(ahead, ahead)), -1.0, 1.0))
     share = smoothstep(angle / _ON_BALL_RAD)[:, None, None]
     ends = np.array([sole.ball - _HEEL, max(sole.ball + _TOES - _TIP, 0.0)]).repeat(2)[:, None] / (_TIP - _HEEL)
     return corners + share * ends * (corners[:, 2:] - corners[:, :2])[:, [0, 1, 0, 1]]
+
+
+def _find_ahead(sole: _Sole, pose: Pose) -> Floats:
+    """Find directions (k, 3) of a foot to its toes."""
+    maps = find_maps(pose, sole.row)
+    return maps[..., 0] * sole.ahead[0] + maps[..., 1] * sole.ahead[1] + maps[..., 2] * sole.ahead[2]
 
 
 def _broadcast(corners: Floats, count: int) -> Floats:
@@ -226,26 +230,25 @@ def _measure_standing(pinned: _Sole, body: BodyFrame, start: Pose, masses: MassS
     """Measure the standing share of starts. It is 1 with the weight above the feet, 0 far beside them."""
     skeleton = start.skeleton
     feet = [_find_sole(skeleton, limb) for limb in find_limbs(skeleton) if limb.kind == "leg"]
-    points = start.world.positions.reshape(-1, len(skeleton), 3)
-    low = dot_rows(points[:, pinned.row], body.up)
+    low = dot_rows(find_points(start, pinned.row), body.up)
     corners = [_find_start_corners(pinned, body, start)]
     for foot in feet:
-        is_low: Bools = dot_rows(points[:, foot.row], body.up) < low + _STANDS_SHINS * pinned.shin
+        is_low: Bools = dot_rows(find_points(start, foot.row), body.up) < low + _STANDS_SHINS * pinned.shin
         corners.append(np.where(is_low[:, None, None], _find_start_corners(foot, body, start), corners[0]))
-    offset = _find_offset(_find_centre(masses, start, (), points), np.concatenate(corners, axis=1), level)
+    offset = _find_offset(_find_centre(masses, start, (), None), np.concatenate(corners, axis=1), level)
     share = np.clip(1.0 - np.sqrt(dot_rows(offset, offset)) / (_FADE_SHINS * pinned.shin), 0.0, 1.0)
     return share * share * (3.0 - 2.0 * share)
 
 
-def _find_centre(masses: MassShares, pose: Pose, limbs: Sequence[RoleLimb], tips: Floats) -> Floats:
+def _find_centre(masses: MassShares, pose: Pose, limbs: Sequence[RoleLimb], tips: Floats | None) -> Floats:
     """Find centres of mass (k, 3). Limbs count as lines to tips (k, l, 3)."""
     lines = [[limb.first, limb.middle, limb.tip] for limb in limbs]
     centre = _add_up_masses(
         masses, pose, _list_heavy(pose.skeleton, masses, tuple(row for rows in lines for row in rows))
     )
-    points = pose.world.positions.reshape(-1, len(pose.skeleton), 3)
     for j, rows in enumerate(lines):
-        shares, first = masses.shares[rows], points[:, rows[0]]
+        assert tips is not None
+        shares, first = masses.shares[rows], find_points(pose, rows[0])
         centre += shares.sum() * first + (shares @ _CENTRE_SHARES) * (tips[:, j] - first)
     return centre
 
@@ -265,7 +268,8 @@ def _add_up_masses(masses: MassShares, pose: Pose, rows: Ints) -> Floats:
 
     One pose and many are the same bit for bit.
     """
-    maps = pose.world.affine.reshape(-1, len(pose.skeleton), 12)
-    moments = np.empty((len(maps), 3))
-    kernels.posture_weight.add_up_masses(prepare_for_kernel(maps), rows, *masses, moments)
+    body = find_body(pose, rows.tolist())
+    maps, moments = body.maps.reshape(len(body.maps), -1, 12), np.empty((len(body.maps), 3))
+    numbers, shares, centres = np.searchsorted(body.rows, rows), masses.shares[body.rows], masses.centres[body.rows]
+    kernels.posture_weight.add_up_masses(prepare_for_kernel(maps), numbers, shares, centres, moments)
     return moments
