@@ -690,21 +690,23 @@ def build_standing_body(hips, facing, up, target_depth, depth_sum, ahead, leg_ro
     )  # fmt: skip
 
 
-@device_function
-def bend_forward(body, spine, shoulder, pelvis_bend, spine_bend):
-    """Return the shoulder relative to the hips after bending forward.
+class Bend(NamedTuple):
+    """Cosines and sines of a bend ahead: of the pelvis, and of each joint of the spine."""
 
-    The pelvis rotates by `pelvis_bend`, each joint of the spine by `spine_bend`.
+    pelvis_cosine: float
+    pelvis_sine: float
+    spine_cosine: float
+    spine_sine: float
+
+
+@device_function
+def bend_forward(body, spine, shoulder, bend):
+    """Return the shoulder relative to the hips after bending forward.
 
     All rotations are about the lateral axis of the body: components along it stay, the rest rotates in a plane.
     """
-    shoulder_vector, segment_start, cosine, sine = (
-        Vec(0.0, 0.0, 0.0),
-        body.hips,
-        math.cos(pelvis_bend),
-        math.sin(pelvis_bend),
-    )
-    bend_cosine, bend_sine = math.cos(spine_bend), math.sin(spine_bend)
+    shoulder_vector, segment_start = Vec(0.0, 0.0, 0.0), body.hips
+    cosine, sine, bend_cosine, bend_sine = bend.pelvis_cosine, bend.pelvis_sine, bend.spine_cosine, bend.spine_sine
     for i in range(spine.shape[0] + 1):
         segment_end = read_vec(spine, i) if i < spine.shape[0] else shoulder
         segment = sub(segment_end, segment_start)
@@ -769,22 +771,22 @@ def compute_crouch(body, spine, shoulders, hands, reaches, crouch_share, limits_
         crouch_share * body.bow_share
     )
     side_lean, reach_excess = Quat(1.0, 0.0, 0.0, 0.0), -math.inf
+    pelvis_bend = pelvis_share * forward_bend
+    bend = Bend(math.cos(pelvis_bend), math.sin(pelvis_bend), math.cos(spine_bend), math.sin(spine_bend))
+    first_shoulder = bend_forward(body, spine, read_vec(shoulders, 0), bend)  # of a lone hand it takes most of the time
     for j in range(hands.shape[0]):
-        shoulder = rotate(
-            side_lean, bend_forward(body, spine, read_vec(shoulders, j), pelvis_share * forward_bend, spine_bend)
-        )
+        shoulder = first_shoulder if j == 0 else bend_forward(body, spine, read_vec(shoulders, j), bend)
         lean_rotation, _ = find_lean_rotation(
-            shoulder, sub(read_vec(hands, j), hips), 0.0 if limits_lean else reaches[j], max_lean
+            rotate(side_lean, shoulder), sub(read_vec(hands, j), hips), 0.0 if limits_lean else reaches[j], max_lean
         )
         side_lean = multiply(lean_rotation, side_lean)
     for j in range(hands.shape[0]):
-        shoulder = rotate(
-            side_lean, bend_forward(body, spine, read_vec(shoulders, j), pelvis_share * forward_bend, spine_bend)
-        )
+        shoulder = first_shoulder if j == 0 else bend_forward(body, spine, read_vec(shoulders, j), bend)
         reach_excess = max(
-            reach_excess, norm(sub(sub(read_vec(hands, j), hips), shoulder)) - reaches[j] * REACH_SLACK_FACTOR
+            reach_excess,
+            norm(sub(sub(read_vec(hands, j), hips), rotate(side_lean, shoulder))) - reaches[j] * REACH_SLACK_FACTOR,
         )
-    return Crouch(hips, pelvis_share * forward_bend, spine_bend, side_lean, reach_excess)
+    return Crouch(hips, pelvis_bend, spine_bend, side_lean, reach_excess)
 
 
 @device_function
