@@ -117,3 +117,27 @@ def test_a_hand_that_turns(side, turn, tilt):
     own = rotations.multiply(rotations.from_vector(np.array([0.0, tilt, 0.0])), START.world[hand].rotations)
     turned = rotations.multiply(own, rotations.from_vector(turn * np.eye(3)[1]))
     assert_mirrored([*pin(*FEET), (poise.Place, hand, at(hand) + np.array([0.0, -0.1, 0.3]), turned)])
+
+
+def kneel(*, forward=0.0):
+    """Goals of one who kneels: hips above the knees, feet behind them on the floor."""
+    thigh = at("LeftUpLeg") - at("LeftLeg")
+    shin = float(np.linalg.norm(at("LeftLeg") - at("LeftFoot")))
+    rise = float(np.linalg.norm(thigh)) + 0.03 - at("LeftUpLeg")[1]
+    hips = at("Hips") + np.array([0.0, rise, forward])
+    feet = [(poise.Position, foot, at(foot) * [1, 0, 1] + [0.0, 0.08, -shin]) for foot in FEET]
+    return [(poise.Position, "Hips", hips), *feet]
+
+
+@given(st.floats(-0.1, 0.1))
+def test_one_who_kneels(forward):
+    assert_mirrored(kneel(forward=forward), floor=0.0)
+
+
+@given(st.floats(-0.1, 0.1))
+def test_knees_of_one_who_kneels_go_out_alike(forward):
+    goals = [goal(*rest) for goal, *rest in kneel(forward=forward)]
+    pose = poise.solve(START, goals, free_root=True, floor=0.0).pose
+    left, right = (pose.world[f"{side}Leg"].positions for side in SIDES)
+    np.testing.assert_allclose(left, MIRROR * right, atol=1e-6)
+    assert left[0] >= at("LeftUpLeg")[0] - 1e-6

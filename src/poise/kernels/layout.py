@@ -263,7 +263,7 @@ NATURAL_BEND_STRAIGHT_WEIGHT, NATURAL_BEND_AHEAD_WEIGHT = 15, 16  # weights of t
 NATURAL_BEND_LENGTH, NATURAL_BEND_UPPER_LENGTH = 17, 18  # lengths of the limb and of its first bone
 NATURAL_BEND_REST_BULGE = 19  # distance of the middle joint from the chord at rest
 NATURAL_BEND_RADIUS = 20  # of the lower bone: it keeps clear of the body and the floor by it
-NATURAL_BEND_FRONT, NATURAL_BEND_OUT = 21, 24  # in the body's frame; zero where a limb bends alike behind the body
+NATURAL_BEND_FRONT, NATURAL_BEND_OUT = 21, 24  # in the body's frame: ahead, and away from its middle
 
 # --- roll of a hand along its arm: solvers/natural/roll.py, kernels/posture_roll.py -----------------------------------
 

@@ -228,9 +228,9 @@ def turn_side_behind(side, along, chord, front, out, up):
     far the elbow may be above the hand: 0, or up to 1 for a hand behind the head.
 
     along           usual direction of the limb
-    front, out, up  of the body; zero of a leg, whose side stays
+    front, out, up  of the body; up is zero of a leg, whose side stays
     """
-    if not dot(out, out) > 0.0:
+    if not dot(up, up) > 0.0:
         return side, 0.0
     rise = dot(chord, up)
     opposite = smoothstep_between(1.0 + dot(along, chord), FULL_TRANSPORT_GAP, 0.0)
@@ -305,9 +305,10 @@ def compute_poles(maps, map_indices, natural_bend, targets, capsules, floors, po
         side = add(scale(side, 1.0 - side_weight), scale(current_side, side_weight))
         side_length = norm(side)
         side = scale(side, 1.0 / side_length) if side_length > 0.0 else side
+        outward = map_direction(pose_maps, map_indices[BODY_MAP], read_vec_at(natural_bend, layout.NATURAL_BEND_OUT))
         side = clear_bend_side(
             side, first_position, targets[k], chord, chord_length, upper_length, limb_length, radius,
-            capsules[k if capsules.shape[0] > 1 else 0], floors[k if floors.shape[0] > 1 else 0], is_leg,
+            capsules[k if capsules.shape[0] > 1 else 0], floors[k if floors.shape[0] > 1 else 0], outward, is_leg,
         )  # fmt: skip
         if capsules.shape[1] > 0 and not is_leg:  # knees follow ground and arms at once
             side = limit_side_turn(
@@ -691,7 +692,7 @@ def build_standing_body(hips, facing, up, target_depth, depth_sum, ahead, leg_ro
 
 
 class Bend(NamedTuple):
-    """Cosines and sines of a bend ahead: of the pelvis, and of each joint of the spine."""
+    """Bend of a pelvis and of spine joints, as cosines and sines."""
 
     pelvis_cosine: float
     pelvis_sine: float

@@ -42,6 +42,7 @@ _TURNS = 24  # steps of half a turn that are tried to each side: 7.5 degrees
 _NO_TURN_SHARE, _FULL_TURN_SHARE = 0.02, 0.08
 _GIVE_SHARE = 0.06  # of a bone's radius, 2 mm of people: how far flesh gives way before an elbow turns
 _MAX_KNEE_TURN_RAD = math.radians(40.0)  # by which a knee makes way for arms; hips turn by 45 in and out (AAOS)
+_OUTWARD_RATIO = 1.25  # of a knee's turn outward to that inward, up to which it goes outward: nearly a tie
 _HALVINGS = 12  # of the step in which a limb becomes clear: to 0.002 degrees
 _MIN_DEPTH = 1e-9  # of a point's distance from its joint: it is on the floor
 _LEVEL_DEPTH = 0.01  # of that: a level end may be in the floor by so much, before it turns the other way
@@ -174,12 +175,17 @@ def find_middle_circle(distance, upper_length, limb_length):
 
 
 @device_function
-def clear_bend_side(side, first, target, chord, distance, upper_length, limb_length, radius, capsules, floor, is_leg):
+def clear_bend_side(
+    side, first, target, chord, distance, upper_length, limb_length, radius, capsules, floor, outward, is_leg
+):
     """Turn the bend side of a limb to clear forearm or thigh.
+
+    A knee turns outward, unless the turn inward is clearly smaller: so do both knees of one who kneels.
 
     side             unit vector, perpendicular to the chord
     chord, distance  unit vector from the first joint to the target, and their distance
     radius           of that bone
+    outward          of the body
     """
     if capsules.shape[0] == 0 and floor[3] == -math.inf:
         return side
@@ -187,6 +193,8 @@ def clear_bend_side(side, first, target, chord, distance, upper_length, limb_len
     if not reach > 0.0:
         return side
     across = cross(chord, side)
+    if is_leg and dot(across, outward) < 0.0:
+        across = scale(across, -1.0)
     tip = read_vec_at(target, 0)
     end = first if is_leg else tip
     circle = Circle(add(first, scale(chord, along)), scale(side, reach), scale(across, reach), tip, end, radius)
@@ -195,6 +203,9 @@ def clear_bend_side(side, first, target, chord, distance, upper_length, limb_len
     if not share > 0.0:
         return side
     angle = share * find_clear_turn(measure_overlap, (circle, capsules, floor), 1e-6 * limb_length, True)
+    if is_leg and angle < 0.0:
+        out = share * find_clear_turn(measure_overlap, (circle, capsules, floor), 1e-6 * limb_length, False)
+        angle = out if 0.0 < out < _OUTWARD_RATIO * -angle else angle
     if is_leg and capsules.shape[0] > 0 and abs(angle) > _MAX_KNEE_TURN_RAD:
         for_floor = share * find_clear_turn(measure_overlap, (circle, capsules[:0], floor), 1e-6 * limb_length, True)
         for_arms = math.copysign(_MAX_KNEE_TURN_RAD, angle)

@@ -208,9 +208,10 @@ def _pack_numbers(
     upper, built_in = float(np.linalg.norm(middle - first)), _measure_built_in(points[rows])
     radius = measure_radius(skeleton, kind)
     found[NATURAL_BEND_STRAIGHT_WEIGHT:NATURAL_BEND_FRONT] = *_GAINS[kind], length, upper, built_in, radius
-    if kind == "arm":  # a hand behind the back has its elbow out
-        ways = (axes[0], axes[2])
-        found[NATURAL_BEND_FRONT:] = np.concatenate([normalise(np.linalg.solve(body[:3, :3], way)) for way in ways])
+    # a hand behind the back has its elbow out, a leg that kneels its knee
+    found[NATURAL_BEND_FRONT:] = np.concatenate(
+        [normalise(np.linalg.solve(body[:3, :3], way)) for way in (axes[0], axes[2])]
+    )
     if kind == "leg":  # a knee that is drawn up stands above hip and foot
         found[NATURAL_BEND_UP : NATURAL_BEND_UP + 3] = 0.0
     return found
