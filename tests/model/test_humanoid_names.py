@@ -140,3 +140,23 @@ def test_limbs_of_numbered_hinges_are_those_of_named_ones(data, tmp_path):
     for (part, number), side in product(numbers.items(), ("left", "right")):
         assert found.joints[f"{side}{part}"] == f"{'arm' if part.endswith('Arm') else 'leg'}_{side[0]}{number}_joint"
     assert found.missing == ()
+
+
+def test_frames_of_motors_beside_an_ankle_are_no_foot():
+    """Parallel ankles have fixed frames in the shin, above the hinges and named like them."""
+    names, parents, offsets, kinds = ["pelvis"], [-1], [(0.0, 0.0, 1.0)], [poise.Kind.FIXED]
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        leg = [("hip_pitch", (0, y, 0)), ("hip_roll", (0, 0, 0)), ("knee", (0, 0, -0.4)), ("ankle_A", (0, 0, -0.1)),
+               ("ankle_A_rod", (0, 0, -0.1)), ("ankle_pitch", (0, 0, -0.4)), ("ankle_roll", (0, 0, 0))]  # fmt: skip
+        row_of = {"": 0}
+        for name, offset in leg:
+            above = {"ankle_A": "knee", "ankle_pitch": "knee", "hip_pitch": ""}.get(name, [*row_of][-1])
+            parents.append(row_of[above])
+            row_of[name] = len(names)
+            names.append(f"{side}_{name}_joint")
+            offsets.append(offset)
+            kinds.append(poise.Kind.FIXED if "_A" in name else poise.Kind.HINGE)
+    axes = [(1, 0, 0) if "roll" in name else (0, 1, 0) for name in names]
+    robot = poise.Skeleton.build(names, parents, kinds, offsets=offsets, axes=axes, up="z")
+    found = poise.find_roles(robot).joints
+    assert [found[f"{side}Foot"] for side in ("left", "right")] == ["left_ankle_roll_joint", "right_ankle_roll_joint"]

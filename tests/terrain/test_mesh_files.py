@@ -13,7 +13,7 @@ import pytest
 import trimesh
 
 from poise import FileError, InputError, PoiseError, Terrain, UnsupportedError
-from poise.ground.terrain.files.needs import in_ascii
+from poise.io.mesh_text import in_ascii
 from poise.maths import rotations
 
 RAMP = trimesh.Trimesh([[0, 0, 0], [4, 0, 0], [4, 0, 2], [0, 0, 2]], [[0, 2, 1], [0, 3, 2]])  # level, y up

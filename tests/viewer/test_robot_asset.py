@@ -12,9 +12,10 @@ import pytest
 import poise
 from poise.errors import FileError
 from poise.io import samples
+from poise.io.robot_meshes import find_mesh_file
 from poise.maths import euler, rotations
 from poise.viewer import glb_assets
-from poise.viewer.glb_assets import find_mesh_file, read_mesh
+from poise.viewer.glb_assets import read_mesh
 from poise.viewer.rig_message import build_rig_message
 from tests.conftest import WANT
 

@@ -155,9 +155,8 @@ def read_link_shapes(skeleton: Skeleton, source: UrdfDocument, row: int, path: P
 
 def build_link_shape(visual: Visual) -> LinkShape | None:
     """Build the shape of an element. None for a mesh; ValueError for bad numbers."""
-    roll, pitch, yaw = _read_numbers(visual.origin, "rpy", 3, "0 0 0")
-    axes = rotations.as_matrix(euler.to_quaternion([yaw, pitch, roll], "ZYX"))
-    centre, zero_vector = np.array(_read_numbers(visual.origin, "xyz", 3, "0 0 0")), np.zeros(3)
+    axes, centre = _read_origin(visual)
+    zero_vector = np.zeros(3)
     if visual.shape == "box":
         return LinkShape(centre, axes, 0.5 * np.array(_read_sizes(visual.attributes, "size", 3)), 0.0, 0.0)
     if visual.shape not in ("cylinder", "sphere", "capsule"):
@@ -167,6 +166,19 @@ def build_link_shape(visual: Visual) -> LinkShape | None:
         return LinkShape(centre, axes, zero_vector, radius, 0.0)
     half_extents = np.array([0.0, 0.0, 0.5 * _read_sizes(visual.attributes, "length", 1)[0]])
     return LinkShape(centre, axes, half_extents, *((0.0, radius) if visual.shape == "cylinder" else (radius, 0.0)))
+
+
+def build_mesh_matrix(visual: Visual) -> Floats:
+    """Build the matrix (3, 4) from the mesh of an element to its link. ValueError for bad numbers."""
+    axes, centre = _read_origin(visual)
+    return np.column_stack([axes * _read_numbers(visual.attributes, "scale", 3, "1 1 1"), centre])
+
+
+def _read_origin(visual: Visual) -> tuple[Floats, Floats]:
+    """Read the axes (3, 3) and the place (3,) of an element in its link."""
+    roll, pitch, yaw = _read_numbers(visual.origin, "rpy", 3, "0 0 0")
+    axes = rotations.as_matrix(euler.to_quaternion([yaw, pitch, roll], "ZYX"))
+    return axes, np.array(_read_numbers(visual.origin, "xyz", 3, "0 0 0"))
 
 
 def _read_sizes(attributes: Attributes, name: str, count: int) -> list[float]:

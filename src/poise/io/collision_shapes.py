@@ -1,6 +1,6 @@
 """Collision shapes of robots in URDF and MJCF files.
 
-They are boxes, cylinders, spheres and capsules. Meshes are not read.
+They are boxes, cylinders, spheres and capsules. Meshes of URDF files are read where they are asked for.
 """
 
 from __future__ import annotations
@@ -11,23 +11,43 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import FileError
-from poise.io.bone_end import LinkShape, build_link_shape
+from poise.io.bone_end import LinkShape, build_link_shape, build_mesh_matrix
 from poise.io.mjcf_shapes import Geom, MjcfDocument
+from poise.io.robot_meshes import find_mesh_file, read_corners
 from poise.io.text_parsing import quote_excerpt
 from poise.io.urdf_xml import UrdfDocument, parse_visuals
 from poise.maths import rotations
+from poise.maths.arrays import Floats
 from poise.model.rig import Rig
+
+
+class LinkMesh(NamedTuple):
+    """A collision mesh of a link.
+
+    urdf_path  file of the robot, beside which the mesh lies
+    name       of the mesh file, as written
+    matrix     (3, 4) from the mesh to the link, its scale included
+    """
+
+    urdf_path: Path
+    name: str
+    matrix: Floats
+
+    def read_corners(self) -> Floats:
+        """Read its corners (k, 3) in the frame of its link. FileError for a missing or unreadable file."""
+        corners = read_corners(find_mesh_file(self.urdf_path, self.name))
+        return corners @ self.matrix[:, :3].T + self.matrix[:, 3]
 
 
 class CollisionShapes(NamedTuple):
     """Collision shapes of a robot.
 
-    shapes     row of the joint that carries a shape, and the shape in the joint's frame
-    mesh_rows  rows of joints with collision meshes, which are not read
+    shapes  row of the joint that carries a shape, and the shape in the joint's frame
+    meshes  row of the joint that carries a mesh, and the mesh, not read yet
     """
 
     shapes: tuple[tuple[int, LinkShape], ...]
-    mesh_rows: tuple[int, ...] = ()
+    meshes: tuple[tuple[int, LinkMesh], ...] = ()
 
 
 def read_collision_shapes(rig: Rig) -> CollisionShapes:
@@ -45,21 +65,22 @@ def _read_urdf_shapes(rig: Rig, source: UrdfDocument) -> CollisionShapes:
     path = rig.path or Path(source.robot_name)
     elements = parse_visuals(path, source.data, "collision")
     shapes: list[tuple[int, LinkShape]] = []
-    mesh_rows: list[int] = []
+    meshes: list[tuple[int, LinkMesh]] = []
     for row, name in enumerate(rig.skeleton.names):
         link = str(rig.skeleton.source_ids[0]) if row == 0 else elements.link_by_joint.get(name, "")
         for element in elements.visuals_by_link.get(link, []):
             try:
                 shape = build_link_shape(element)
+                if element.shape == "mesh":
+                    file = element.attributes.get("filename", "")
+                    meshes.append((row, LinkMesh(path, file, build_mesh_matrix(element))))
             except ValueError as error:
                 raise FileError(
                     path, f"a collision shape of link {quote_excerpt(link)} cannot be read: {error}"
                 ) from error
-            if shape is None:
-                mesh_rows.append(row)
-            else:
+            if shape is not None:
                 shapes.append((row, shape))
-    return CollisionShapes(tuple(shapes), tuple(dict.fromkeys(mesh_rows)))
+    return CollisionShapes(tuple(shapes), tuple(meshes))
 
 
 def _build_geom(geom: Geom) -> LinkShape | None:

@@ -12,7 +12,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise, remove_component
 from poise.model.anatomy.carrier import find_standing_turn
-from poise.model.anatomy.rest_geometry import JointAxes, compute_rest_rotations, find_joint_axes
+from poise.model.anatomy.rest_geometry import JointAxes, compute_rest_rotations, find_bend_hinge, find_joint_axes
 from poise.model.clip import Clip
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import Skeleton
@@ -332,7 +332,10 @@ class _SegmentBuilder:
         if role in self._measured_axes:
             return self._turns[self._carriers[role]] @ self._measured_axes[role]
         hinge_role = role.replace("Upper", "Lower")
-        return self._axes[hinge_role].flexion_axis if hinge_role in self._axes else self._reference.body.left
+        shown = self._axes[hinge_role].flexion_axis if hinge_role in self._axes else self._reference.body.left
+        bones = self._find_bone(hinge_role.replace("Lower", "Upper")), self._find_bone(hinge_role)
+        hinge = find_bend_hinge(self._reference.skeleton, self._rows[hinge_role], *bones)
+        return shown if hinge is None else hinge * (1.0 if float(hinge @ shown) >= 0.0 else -1.0)
 
     def _find_bone(self, role: str) -> Floats:
         """Find the direction (3,) to the next role of a limb."""

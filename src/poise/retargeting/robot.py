@@ -24,7 +24,7 @@ from poise.ground.robot.foot_path import (
     shift_body,
     sink_body,
 )
-from poise.ground.robot.sole import NO_SHAPES_NOTE, FoundSole, find_robot_sole
+from poise.ground.robot.sole import FoundSole, find_robot_sole, list_sole_notes
 from poise.ground.robot.tree import RobotTree, build_tree, write_configurations
 from poise.ground.terrain.terrain import Terrain
 from poise.io.collision_shapes import CollisionShapes, read_collision_shapes
@@ -212,8 +212,7 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
     notes = describe_fixed_limbs(body, tree, fixed)
     feet = {f"{side}Foot": _turn_foot(body.segments[f"{side}Foot"], sole.axes) for side, sole in found.items()}
     body = body._replace(segments={**body.segments, **feet})
-    if not all(sole.is_shown for sole in found.values()):
-        notes.append(NO_SHAPES_NOTE)
+    notes += list_sole_notes(found.values())
     pairs, parts = find_pairs(body, tree, shapes) if clear else (NO_PAIRS, ())
     if clear and not shapes.shapes:
         notes.append(

@@ -104,7 +104,7 @@ def _list_capsules(body: Body, shapes: CollisionShapes) -> list[Capsule]:
     place = {role: points[row] for role, row in body.rows.items()}
     hips, shoulders = (0.5 * (place[f"left{part}"] + place[f"right{part}"]) for part in ("UpperLeg", "UpperArm"))
     up, capsules = shoulders - hips, list[Capsule]()
-    size = body.leg_length * (1.0 if shapes.mesh_rows else _SLIM)
+    size = body.leg_length * (1.0 if shapes.meshes else _SLIM)
     for part, row, fractions in (("hips", body.spine.rows[0], _HIPS_ENDS), ("chest", body.spine.rows[-1], _CHEST_ENDS)):
         ends = np.array([hips + fraction * up for fraction in fractions])
         capsules.append(Capsule(part, row, ends, _RADII[part] * size))

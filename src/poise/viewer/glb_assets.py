@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import copy
-import io
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
-from urllib.parse import unquote
 
 import numpy as np
 
 from poise.errors import FileError, join_names
-from poise.ground.terrain.files.needs import in_ascii, shorten_error
-from poise.io.files import read_bytes
 from poise.io.gltf.container import Buffers, Container, pack_document, read_inside
 from poise.io.gltf.json_checks import BrokenError, Json, read_object, read_objects, read_strings
 from poise.io.gltf.source_document import GltfDocument
+from poise.io.mesh_text import shorten_error
+from poise.io.robot_meshes import MAX_COORDINATE, find_mesh_file, load_mesh
 from poise.io.text_parsing import parse_number
 from poise.io.text_parsing import quote_excerpt as quoted
 from poise.io.urdf_xml import Attributes, RobotVisuals, UrdfDocument, Visual, parse_visuals
@@ -414,85 +412,16 @@ def _find_picture_type(content: bytes) -> str:
     return next((mime for magic, mime in _PICTURE_TYPES.items() if content.startswith(magic)), "")
 
 
-# --- Find and read mesh files of a robot with trimesh ----------------------------------------------------------------
-#
-# They lie beside its URDF file or in the named folders, nowhere else.
-
-
-MESH_SUFFIXES = (".stl", ".obj", ".dae")
-_DESCRIPTION_FOLDERS = ("urdf", "robots", "xacro")  # folders of descriptions in a ROS package, beside its meshes
-_PACKAGE_HINT = "; drop the folder that has it on the page, or start with --package-path FOLDER"
-_MAX_COORDINATE = 1e30  # [file units] largest coordinate; products of larger ones would overflow
-_MAX_PATH_LENGTH = 1024  # characters of a mesh path
-
-
-def find_mesh_file(urdf_path: Path, name: str, package_folders: Sequence[Path] = ()) -> Path:
-    """Find the mesh file of a URDF's `name`.
-
-    It lies inside the URDF's folder, or the package's for a URDF in `urdf`. For package://NAME/A/B the longest existing
-    suffix counts, because NAME need not be a folder's name. The folders `package_folders` are searched first; each is a
-    package or contains some. Raise FileError for a missing file, and for a path out of the folder, which is not opened.
-    """
-    folder = urdf_path.absolute().parent.resolve()
-    root = folder.parent if folder.name in _DESCRIPTION_FOLDERS else folder
-    scheme, _, relative = name.rpartition("://")
-    relative = unquote(relative)
-    if "\0" in relative or len(relative) > _MAX_PATH_LENGTH or scheme not in ("", "package", "model", "file"):
-        raise FileError(name[:200], "is not a file beside the URDF; it was not opened")
-    is_package = scheme in ("package", "model")
-    roots = [*(package.resolve() for package in package_folders), root] if is_package else [root]
-    for enclosing_folder, candidate in _iterate_candidates(roots, folder, relative, is_package=is_package):
-        try:
-            mesh_path = candidate.resolve()
-            is_file = mesh_path.is_file()
-        except (OSError, RuntimeError):  # a loop of symbolic links, a name too long
-            continue
-        if enclosing_folder not in mesh_path.parents:
-            if not is_package:
-                raise FileError(name[:200], f"leads out of {root}; it was not opened")
-        elif is_file:
-            return mesh_path
-    folders_text = " and ".join(map(str, roots))
-    raise FileError(
-        name[:200], f"is not there; it was looked for in {folders_text}{_PACKAGE_HINT if is_package else ''}"
-    )
-
-
-def _iterate_candidates(
-    roots: Sequence[Path], folder: Path, relative: str, *, is_package: bool
-) -> Iterator[tuple[Path, Path]]:
-    """Iterate possible paths of a file, each with its enclosing folder. The file must not leave that folder."""
-    if not is_package:
-        yield roots[0], folder / relative
-        return
-    path_parts = Path(relative).parts
-    for root in roots:
-        for i in range(len(path_parts)):
-            yield root, root.joinpath(*path_parts[i:])
+# --- Surfaces of a robot's mesh files ---------------------------------------------------------------------------------
 
 
 def read_mesh(path: Path) -> list[Primitive]:
     """Read the surfaces of a mesh file in its own frame. Raise FileError for an unreadable file."""
-    suffix = path.suffix.lower()
-    if suffix not in MESH_SUFFIXES:
-        raise FileError(path, f"a mesh is a {', '.join(MESH_SUFFIXES)} file")
-    if path.stat().st_size > MAX_FILE_BYTES:
-        raise FileError(
-            path, f"has {path.stat().st_size / 1e6:,.0f} MB; the page shows at most {MAX_FILE_BYTES / 1e6:g}"
-        )
-    data = in_ascii(read_bytes(path), suffix)
-    if suffix == ".dae" and b"<!" in data.replace(b"<!--", b"").replace(b"<![CDATA[", b""):
-        raise FileError(path, "document types and entities are not read")
-    try:
-        import trimesh  # noqa: PLC0415  (an extra, imported when a mesh is read)
-    except ImportError as error:
-        raise FileError(path, "meshes of robots need trimesh: pip install 'poise[view]'") from error
-    options: dict[str, Any] = {"skip_materials": True} if suffix == ".obj" else {}
+    scene = load_mesh(path)
     try:
         with np.errstate(all="ignore"):  # numbers are checked afterwards
-            scene = trimesh.load_scene(io.BytesIO(data), file_type=suffix[1:], process=False, **options)
-            surfaces = [_build_node_surface(scene, node, suffix) for node in scene.graph.nodes_geometry]
-    except Exception as error:  # trimesh raises exceptions of any type
+            surfaces = [_build_node_surface(scene, node, path.suffix.lower()) for node in scene.graph.nodes_geometry]
+    except Exception as error:  # what trimesh made of a broken file
         raise FileError(path, f"cannot be read: {shorten_error(error)}") from error
     return _check_surfaces(path, [surface for surface in surfaces if surface is not None and len(surface.faces)])
 
@@ -503,8 +432,8 @@ def _check_surfaces(path: Path, surfaces: list[Primitive]) -> list[Primitive]:
         raise FileError(path, "holds no triangles")
     if triangle_count > MAX_TRIANGLES:
         raise FileError(path, f"has {triangle_count:,} triangles; the page shows at most {MAX_TRIANGLES:,}")
-    if not all((np.abs(surface.points) <= _MAX_COORDINATE).all() for surface in surfaces):
-        raise FileError(path, f"has corners that are not finite or beyond {_MAX_COORDINATE:g}")
+    if not all((np.abs(surface.points) <= MAX_COORDINATE).all() for surface in surfaces):
+        raise FileError(path, f"has corners that are not finite or beyond {MAX_COORDINATE:g}")
     return surfaces
 
 

@@ -36,7 +36,7 @@ REST_WEIGHT = 1e-3
 # the same of joints from those of a given motion [1/rad]
 _NEAR_WEIGHT = 1.0
 # weights of speeds above the limit, of which a part is aimed at, and of capsules
-_SPEED_WEIGHT, _SPEED_SHARE = 15000.0, 0.97
+_SPEED_WEIGHT, _SPEED_SHARE = 30000.0, 0.97
 PAIR_WEIGHT = 40.0
 _MAX_ROUNDS = 20
 # the largest weight of a task in the first stages, and that of speeds; the gains of a round that end these stages

@@ -31,7 +31,7 @@ from poise.ground.robot.foot_path import (
     ramp_stance,
     sink_body,
 )
-from poise.ground.robot.sole import NO_SHAPES_NOTE, find_robot_sole
+from poise.ground.robot.sole import find_robot_sole, list_sole_notes
 from poise.ground.robot.tree import RobotTree, build_tree, has_full_freedom, read_configurations, write_configurations
 from poise.io.collision_shapes import read_collision_shapes
 from poise.kernels.clip_least_squares import PLACE, ROTATION
@@ -104,8 +104,7 @@ def measure_robot_feet(figure: Figure, rig: Rig | None) -> RobotFeet:
         rotations.rotate(axes, np.array([[along, -sole.height, 0.0] for along, sole in zip(reach, soles, strict=True)]))
         for reach in ([sole.heel for sole in soles], [sole.ball for sole in soles])
     )
-    notes = () if all(one.is_shown for one in found) else (NO_SHAPES_NOTE,)
-    return RobotFeet(build_tree(skeleton), rows, axes, soles, Soles(heel, ball, ball), notes)
+    return RobotFeet(build_tree(skeleton), rows, axes, soles, Soles(heel, ball, ball), tuple(list_sole_notes(found)))
 
 
 def _stand_on_all_legs(figure: Figure, rig: Rig | None) -> Motion:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import PurePath
 from typing import NamedTuple
 
 import numpy as np
 
+from poise.errors import FileError
 from poise.ground.robot.foot_path import RobotSole
 from poise.io.bone_end import LinkShape
 from poise.io.collision_shapes import CollisionShapes
@@ -23,20 +26,28 @@ _LEVEL_RAD, _MAX_SLOPE_RAD = np.radians(1.0), np.radians(60.0)
 _ALONG, _ACROSS = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 
-NO_SHAPES_NOTE = "no collision shapes show the soles of the robot: they are taken from the length of its legs"
-
-
 class FoundSole(NamedTuple):
     """The sole of a foot.
 
     sole      its lengths
     axes      rotation (4,) from heading, up, right to the foot's joint
     is_shown  whether collision shapes show it; else it is that of the leg's length
+    reason    why its collision meshes do not show it, if there are any
     """
 
     sole: RobotSole
     axes: Floats
     is_shown: bool
+    reason: str = ""
+
+
+def list_sole_notes(found: Iterable[FoundSole]) -> list[str]:
+    """Write that soles come from the length of the legs, where shapes do not show them."""
+    hidden = [sole for sole in found if not sole.is_shown]
+    reasons = "; ".join(dict.fromkeys(sole.reason for sole in hidden if sole.reason))
+    because = f" ({reasons})" if reasons else ""
+    note = f"no collision shapes show the soles of the robot{because}: they are taken from the length of its legs"
+    return [note] if hidden else []
 
 
 def find_robot_sole(
@@ -51,10 +62,18 @@ def find_robot_sole(
     axes        rotation (4,) from heading, up, right to the joint, about
     leg_length  thigh and shin [file units]
     """
+    own: list[tuple[int, LinkShape | Floats]]
     own = [(shape_row, shape) for shape_row, shape in shapes.shapes if row in skeleton.list_path(shape_row)]
+    reason = ""
+    if not own:
+        meshes = [(mesh_row, mesh) for mesh_row, mesh in shapes.meshes if row in skeleton.list_path(mesh_row)]
+        try:
+            own = [(mesh_row, mesh.read_corners()) for mesh_row, mesh in meshes]
+        except FileError as error:
+            reason = f"{PurePath(error.path).name!r} {error.reason}"
     if not own:
         sole = RobotSole(*(share * leg_length for share in (_HEEL, _BALL, _HEIGHT, _HALF_WIDTH, _HALF_WIDTH)))
-        return FoundSole(sole, axes, is_shown=False)
+        return FoundSole(sole, axes, is_shown=False, reason=reason)
     for level_axis, axis in ((0, _ACROSS), (2, -_ALONG)):  # pitch, then roll
         angle = _find_slope(_list_points(skeleton, row, axes, own)[:, [level_axis, 1]])
         if _LEVEL_RAD < abs(angle) <= _MAX_SLOPE_RAD:
@@ -69,8 +88,8 @@ def find_robot_sole(
     return FoundSole(sole, axes, is_shown=True)
 
 
-def _list_points(skeleton: Skeleton, row: int, axes: Floats, shapes: list[tuple[int, LinkShape]]) -> Floats:
-    """List points (k, 3) of shapes in a foot's axes."""
+def _list_points(skeleton: Skeleton, row: int, axes: Floats, shapes: list[tuple[int, LinkShape | Floats]]) -> Floats:
+    """List points (k, 3) of shapes, or of the corners of meshes, in a foot's axes."""
     world = Pose(skeleton, skeleton.rest_q).world
     turn = rotations.as_matrix(rotations.multiply(world.rotations[row], axes))
     return np.concatenate(
@@ -82,8 +101,10 @@ def _list_points(skeleton: Skeleton, row: int, axes: Floats, shapes: list[tuple[
     )
 
 
-def _list_corners(shape: LinkShape, axes: Floats, turn: Floats) -> Floats:
+def _list_corners(shape: LinkShape | Floats, axes: Floats, turn: Floats) -> Floats:
     """List the corners (k, 3) of a shape in a foot's axes. A ball around them counts downwards alone."""
+    if not isinstance(shape, LinkShape):
+        return shape @ turn.T @ axes
     own = turn @ shape.axes
     signs = np.array(list(np.ndindex(2, 2, 2))) * 2.0 - 1.0
     corners = turn @ shape.centre + (signs * shape.half_extents) @ own.T

@@ -388,6 +388,8 @@ _EXPECTED_BEND_SINE = float(np.sin(np.radians(3.0)))
 _CLEAR_BEND_SINE = float(np.sin(np.radians(5.0)))
 # cosine: a rest bend within 60 degrees of the expected direction shows the axis
 _MIN_BEND_COSINE = 0.5
+# cosine: a hinge within 45 degrees of a bone's direction twists the bone
+_MAX_HINGE_COSINE = float(np.sqrt(0.5))
 # sine of the angle to the vertical: a steeper foot does not show the forward direction
 _MIN_FOOT_SINE = 0.25
 # [rad] a steeper foot does not stand flat; slope of a flat foot
@@ -399,6 +401,18 @@ _STEEP_FOOT_RAD, _FLAT_FOOT_RAD = (
 _HEEL_ANGLE_RAD = np.radians(80.0)
 # [rad] from the front: feet of people who stand do not turn out so far
 _MAX_SPLAY_RAD = np.radians(60.0)
+
+
+def find_bend_hinge(skeleton: Skeleton, row: int, upper_bone: Floats, lower_bone: Floats) -> Floats | None:
+    """Find the axis (3,) of a hinge that bends two bones, in the world at rest.
+
+    None for other joints, and for a hinge that rather twists one of the bones.
+    """
+    if skeleton.kinds[row] != Kind.HINGE:
+        return None
+    axis = compute_rest_rotations(skeleton)[row] @ skeleton.axes[row]
+    is_bend = all(abs(float(axis @ bone)) < _MAX_HINGE_COSINE for bone in (upper_bone, lower_bone))
+    return axis if is_bend else None
 
 
 class BodySide(NamedTuple):
@@ -427,6 +441,11 @@ class BodySide(NamedTuple):
         bone = find_limb_bone(self.skeleton, self.joints, self.body.points, self.side, part)
         return default if bone is None else bone
 
+    def find_hinge(self, part: str, upper_bone: Floats, lower_bone: Floats) -> Floats | None:
+        """Find the axis (3,) of an elbow or knee of one hinge. None for others."""
+        row = self.skeleton.index(self.joints[f"{self.side}{part}"])
+        return find_bend_hinge(self.skeleton, row, upper_bone, lower_bone)
+
     def build_axes(
         self,
         part: str,
@@ -451,16 +470,17 @@ def compute_leg_axes(limb: BodySide) -> list[JointAxes]:
     )
     if not limb.has_joint("LowerLeg"):
         return [thigh]
-    foot_forward = body.forward
+    shin_bone = limb.find_bone("LowerLeg", thigh.bone)
+    hinge = limb.find_hinge("LowerLeg", thigh.bone, shin_bone)
+    foot_forward = foot_bone = body.forward
     if limb.has_joint("Foot"):
-        foot_bone = _find_foot_bone(limb)
+        foot_bone = _find_foot_bone(limb, hinge)
         level_foot = foot_bone - body.up * float(foot_bone @ body.up)
         foot_forward = (
             foot_forward + normalise(level_foot) if float(np.linalg.norm(level_foot)) > _MIN_FOOT_SINE else foot_forward
         )
-    shin_bone = limb.find_bone("LowerLeg", thigh.bone)
     flexion_direction, source, is_clear = _find_bend(
-        thigh.bone, shin_bone, -foot_forward, "the figure's front and the foot"
+        thigh.bone, shin_bone, -foot_forward, "the figure's front and the foot", hinge
     )
     knee = limb.build_axes("LowerLeg", shin_bone, thigh.bone, flexion_direction, limb.outward, source)._replace(
         is_bend_clear=is_clear
@@ -470,37 +490,43 @@ def compute_leg_axes(limb: BodySide) -> list[JointAxes]:
     )
     axes = [thigh._replace(rotation=thigh.side_sign * rotation), knee]
     if limb.has_joint("Foot"):
-        axes.append(_compute_foot_axes(limb, shin_bone))
+        axes.append(_compute_foot_axes(limb, shin_bone, foot_bone))
         if limb.has_joint("Toes"):
             bone = limb.find_bone("Toes", project_perpendicular(axes[-1].bone, body.up))
             axes.append(limb.build_axes("Toes", bone, bone, body.up, limb.outward, "the way up"))
     return axes
 
 
-def _find_foot_bone(limb: BodySide) -> Floats:
-    """Find the bone of a foot. The figure's front takes its place where it does not show where the foot points.
+def _find_foot_bone(limb: BodySide, knee_hinge: Floats | None) -> Floats:
+    """Find the bone of a foot. The figure's front takes its place where that is a heel.
 
-    It is a heel, or the frame of a robot's sole, which lies below the ankle and beside it.
+    A foot without toes below a knee of one hinge points ahead, square to the hinge: frames that are fixed to feet of
+    robots lie anywhere.
     """
     body = limb.body
+    if knee_hinge is not None and not limb.has_joint("Toes"):
+        ahead = project_perpendicular(np.cross(body.up, knee_hinge), body.up)
+        cosine = float(ahead @ body.forward)
+        if abs(cosine) > np.cos(_MAX_SPLAY_RAD):
+            return ahead * np.sign(cosine)
     bone = limb.find_bone("Foot", body.forward)
-    drop = -float(bone @ body.up)
-    level_bone = bone + body.up * drop
-    length = float(np.linalg.norm(level_bone))
-    is_aside = float(level_bone @ body.forward) < np.cos(_MAX_SPLAY_RAD) * length
-    return body.forward if drop > np.sin(_HEEL_ANGLE_RAD) or (drop > length and is_aside) else bone
+    return body.forward if -float(bone @ body.up) > np.sin(_HEEL_ANGLE_RAD) else bone
 
 
 def _find_bend(
-    upper_bone: Floats, lower_bone: Floats, expected_direction: Floats, reason: str
+    upper_bone: Floats, lower_bone: Floats, expected_direction: Floats, reason: str, hinge: Floats | None
 ) -> tuple[Floats, str, bool]:
     """Find the bend direction of the lower bone. Also return its source, and whether the rest bend is clear.
 
     It is the bend at rest, if that is within 60 degrees of the expected one, plus the expected one weighted like a bend
-    of 3 degrees: the bones of a straight limb are slightly askew in every rig.
+    of 3 degrees: the bones of a straight limb are slightly askew in every rig. A hinge bends about its axis: the drives
+    of a robot are beside its bones, so that its joints show other planes.
     """
     bend_offset = lower_bone - upper_bone * float(lower_bone @ upper_bone)
     expected_direction = project_perpendicular(expected_direction, upper_bone)
+    if hinge is not None:
+        way = project_perpendicular(np.cross(hinge, upper_bone), upper_bone)
+        return way * (1.0 if float(way @ expected_direction) >= 0.0 else -1.0), "its hinge", True
     bend_sine = float(np.linalg.norm(bend_offset))
     if float(bend_offset @ expected_direction) <= _MIN_BEND_COSINE * bend_sine:
         return expected_direction, reason, False
@@ -511,13 +537,12 @@ def _find_bend(
     )
 
 
-def _compute_foot_axes(limb: BodySide, shin_bone: Floats) -> JointAxes:
+def _compute_foot_axes(limb: BodySide, shin_bone: Floats, bone: Floats) -> JointAxes:
     """Compute the axes of a foot.
 
     Its zero is a sole perpendicular to the shin; at rest it counts as flat if it slopes little.
     """
     up = limb.body.up
-    bone = _find_foot_bone(limb)
     level_bone = project_perpendicular(bone, up)
     axis = np.cross(level_bone, up)
     slope = float(np.arctan2(-(bone @ up), bone @ level_bone))
@@ -547,8 +572,9 @@ def compute_arm_axes(limb: BodySide) -> list[JointAxes]:
         np.cross(upper_arm.abduction_axis, upper_arm.bone),
     )
     flexion_direction, source, is_clear = _find_bend(
-        upper_arm.bone, forearm_bone, arm_forward, "the figure's front, carried along with the arm"
-    )
+        upper_arm.bone, forearm_bone, arm_forward, "the figure's front, carried along with the arm",
+        limb.find_hinge("LowerArm", upper_arm.bone, forearm_bone),
+    )  # fmt: skip
     elbow = limb.build_axes("LowerArm", forearm_bone, upper_arm.bone, flexion_direction, arm_outward, source)._replace(
         is_bend_clear=is_clear
     )

@@ -236,12 +236,19 @@ def _rank_chain(
 def _rank_row(tree: CharacterTree, row: int, later_numbers: Sequence[int]) -> tuple[object, ...]:
     """Rank a row; the best row has the smallest key.
 
-    `later_numbers` are the preorder numbers of later segments.
+    `later_numbers` are the preorder numbers of later segments. Frames that are fixed to a robot, such as those of the
+    motors in its shins, come after joints.
     """
     if row < 0:
-        return (2, 0, 0, 0, 0)  # after every row
-    carries_later = tree.is_above_any(row, later_numbers)
-    return (not tree.tokens[row].is_deform, row not in tree.skinned_rows, not carries_later, tree.depths[row], row)
+        return (2, 0, 0, 0, 0, 0)  # after every row
+    return (
+        not tree.tokens[row].is_deform,
+        row not in tree.skinned_rows,
+        not tree.is_above_any(row, later_numbers),
+        tree.skeleton.kinds[row] == Kind.FIXED,
+        tree.depths[row],
+        row,
+    )
 
 
 def _choose_hinges(

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from poise.errors import FileError, InputError, join_names
-from poise.ground.terrain.files.needs import require_module, shorten_error
+from poise.ground.terrain.files.needs import require_module
 from poise.io.files import as_path, read_bytes
+from poise.io.mesh_text import shorten_error
 from poise.io.robot_motion import HEIGHT_NAMES
 from poise.maths.arrays import Floats
 

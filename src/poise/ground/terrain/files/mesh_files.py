@@ -11,11 +11,12 @@ import numpy as np
 
 from poise.errors import FileError
 from poise.ground.terrain.files.map_files import FARTHEST
-from poise.ground.terrain.files.needs import in_ascii, require_module, shorten_error
+from poise.ground.terrain.files.needs import require_module
 from poise.ground.terrain.mesh import THIN, Mesh
 from poise.io.files import as_path, read_bytes
 from poise.io.gltf.container import read_inside, unpack_document
 from poise.io.gltf.json_checks import BrokenError, read_strings
+from poise.io.mesh_text import in_ascii, shorten_error
 from poise.maths.arrays import Bools, Floats
 
 UPS = {".glb": "y", ".gltf": "y", ".obj": "y", ".stl": "z"}

@@ -1,0 +1,86 @@
+"""Soles of robots, from boxes and meshes of their feet."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+import poise
+from poise.ground.robot.sole import find_robot_sole, list_sole_notes
+from poise.io.collision_shapes import read_collision_shapes
+from poise.maths import rotations
+
+# a foot [m]: from the ankle to its middle, and its size
+CENTRE, SIZE = np.array([0.04, 0.01, -0.05]), np.array([0.22, 0.08, 0.04])
+AXES = rotations.from_matrix(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]))  # heading x, up z
+BOX = f'<origin xyz="{" ".join(map(str, CENTRE))}"/><geometry><box size="{" ".join(map(str, SIZE))}"/></geometry>'
+MESH = '<origin xyz="0.04 0.01 -0.05"/><geometry><mesh filename="{}" scale="0.001 0.001 0.001"/></geometry>'
+
+
+def write_robot(folder, shape):
+    """A shin and a foot below it, which has one collision shape."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "leg.urdf"
+    path.write_text(
+        '<robot name="leg"><link name="shin"/><link name="foot"><collision>' + shape + "</collision></link>"
+        '<joint name="ankle" type="revolute"><parent link="shin"/><child link="foot"/><origin xyz="0 0 -0.4"/>'
+        '<axis xyz="0 1 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>'
+    )
+    return poise.load(path)
+
+
+def write_box(path, size):
+    """A binary STL file of a box, two triangles a side."""
+    signs = np.array(list(np.ndindex(2, 2, 2))) * 2.0 - 1.0
+    sides = [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)]  # fmt: skip
+    triangles = (0.5 * size * signs)[np.array(sides)]
+    facets = b"".join(struct.pack("<12fH", 0, 0, 0, *corners.ravel(), 0) for corners in triangles)
+    path.write_bytes(bytes(80) + struct.pack("<I", len(sides)) + facets)
+
+
+def find_sole(robot):
+    row = robot.skeleton.index("ankle")
+    return find_robot_sole(robot.skeleton, row, AXES, read_collision_shapes(robot), 0.8)
+
+
+def test_a_mesh_shows_the_sole_that_its_box_shows(tmp_path):
+    robot = write_robot(tmp_path / "mesh", MESH.format("foot.stl"))
+    write_box(tmp_path / "mesh" / "foot.stl", 1000.0 * SIZE)
+    box, mesh = find_sole(write_robot(tmp_path / "box", BOX)), find_sole(robot)
+    assert box.is_shown
+    assert mesh.is_shown
+    np.testing.assert_allclose(mesh.sole, box.sole, atol=1e-7)  # 32-bit floats in the file
+    np.testing.assert_allclose(box.sole, [-0.07, 0.15, 0.07, 0.05, 0.05], atol=1e-12)
+    assert list_sole_notes([box, mesh]) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "reason"),
+    [
+        (None, "foot.stl", "'foot.stl' is not there"),
+        (b"solid none", "foot.stl", "'foot.stl' "),
+        (b"x", "foot.step", "'foot.step' a mesh is a .stl, .obj, .dae file"),
+        (b"x", "../foot.stl", "leads out of"),
+        (struct.pack("<80xI12fH", 1, *[float("nan")] * 12, 0), "foot.stl", "not finite"),
+    ],
+    ids=["missing", "empty", "suffix", "outside", "nan"],
+)
+def test_a_mesh_that_shows_no_sole_is_noted(tmp_path, content, name, reason):
+    robot = write_robot(tmp_path / "inner", MESH.format(name))
+    if content is not None:
+        (tmp_path / "inner" / name).write_bytes(content)
+    found = find_sole(robot)
+    assert not found.is_shown
+    (note,) = list_sole_notes([found, found])
+    assert reason in note
+    assert note.endswith("they are taken from the length of its legs")
+    assert note.count(reason) == 1
+
+
+def test_without_trimesh_a_note_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "trimesh", None)
+    robot = write_robot(tmp_path, MESH.format("foot.stl"))
+    write_box(tmp_path / "foot.stl", 1000.0 * SIZE)
+    assert "pip install 'poise[view]'" in list_sole_notes([find_sole(robot)])[0]
