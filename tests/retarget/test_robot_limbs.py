@@ -8,10 +8,12 @@ import pytest
 import poise
 from poise.ground.robot.foot_path import FootPath, RobotSole, lean_foot
 from poise.ground.robot.tree import build_tree
+from poise.maths import rotations
+from poise.model.anatomy.rest_geometry import compute_rest_rotations
 from poise.model.joints import Coupling
 from poise.model.limits import Range
 from poise.model.skeleton import Kind
-from poise.retargeting.robot_body import count_freedoms, measure_robot_body
+from poise.retargeting.robot_body import count_freedoms, measure_robot_body, turn_to_body
 from tests.retarget.characters import build_character, build_clip, build_rig
 
 ALONG_ARM, ACROSS_ARM = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)  # of the T pose
@@ -95,3 +97,39 @@ def test_a_sole_of_no_length_tilts_about_its_heading(aside):
     assert abs(leaned.turns[0, :, 2] @ (hips[0] - path.places[0])) < 1e-9
     np.testing.assert_allclose(leaned.find_corners(sole)[:, 0, 2].min(), -0.03, atol=1e-12)
     np.testing.assert_allclose(leaned.turns[0, :, 0], [1.0, 0.0, 0.0], atol=1e-12)
+
+
+def build_offset_legs(offset):
+    """A person with hinges as knees, beside the lines of the legs, and frames on the outside of the feet."""
+    person = build_character([1.0] * 12, has_toes=False)
+    names, parents, offsets = [*person.names], [*person.parents], np.array(person.A[:, :3])
+    for side, way in (("Left", 1.0), ("Right", -1.0)):
+        offsets[names.index(f"{side}Leg")] += way * np.array(offset)
+        offsets[names.index(f"{side}Foot")] -= way * np.array(offset)
+        parents.append(names.index(f"{side}Foot"))
+        offsets = np.concatenate([offsets, [[0.02 * way, -0.01, 0.02]]])
+    names += ["left_motor", "right_motor"]
+    kinds = {"LeftLeg": Kind.HINGE, "RightLeg": Kind.HINGE, "left_motor": Kind.FIXED, "right_motor": Kind.FIXED}
+    return poise.Skeleton.build(
+        names, parents, [kinds.get(name, Kind.BALL) for name in names], offsets=offsets, up="y",
+        axes=[(1.0, 0.0, 0.0) if name in ("LeftLeg", "RightLeg") else (0.0, 0.0, 0.0) for name in names],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("offset", [(0.03, 0.0, -0.04), (-0.02, 0.0, 0.03), (0.0, 0.0, 0.0)])
+def test_hinges_show_how_legs_bend(offset):
+    """Joints beside the lines of legs showed other planes, and frames on feet other headings."""
+    robot = build_rig(build_offset_legs(offset))
+    body = measure_robot_body(robot, robot.roles.joints)
+    to_body, rest = turn_to_body(body.reference.body), compute_rest_rotations(body.reference.skeleton)
+    for side in ("left", "right"):
+        axes = {}
+        for part in ("UpperLeg", "LowerLeg", "Foot"):
+            segment = body.segments[f"{side}{part}"]
+            turn = rotations.multiply(rotations.from_matrix(rest[segment.row]), segment.row_frame)
+            axes[part] = rotations.as_matrix(rotations.multiply(to_body, turn))
+        for part in ("UpperLeg", "LowerLeg"):
+            hinge = np.array([0.0, 1.0, 0.0])  # to the left, in axes ahead, left, up
+            across = hinge - axes[part][:, 0] * float(hinge @ axes[part][:, 0])
+            np.testing.assert_allclose(axes[part][:, 1], across / np.linalg.norm(across), atol=1e-12)
+        np.testing.assert_allclose(axes["Foot"][:, 0], [1.0, 0.0, 0.0], atol=1e-12)

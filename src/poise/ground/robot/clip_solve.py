@@ -36,14 +36,14 @@ REST_WEIGHT = 1e-3
 # the same of joints from those of a given motion [1/rad]
 _NEAR_WEIGHT = 1.0
 # weights of speeds above the limit, of which a part is aimed at, and of capsules
-_SPEED_WEIGHT, _SPEED_SHARE = 30000.0, 0.97
+_SPEED_WEIGHT, _SPEED_SHARE = 15000.0, 0.96
 PAIR_WEIGHT = 40.0
 _MAX_ROUNDS = 20
 # the largest weight of a task in the first stages, and that of speeds; the gains of a round that end these stages
 _SOFT_WEIGHT, _SOFT_SPEED_WEIGHT, _SOFT_GAIN, _APART_GAIN = 10.0, 2000.0, 0.05, 0.01
 _MAX_REFUSALS, _REFUSALS_OF_FRAMES, MAX_LIMIT_ROUNDS = 6, 3, 4
 # a round that gains less of the cost is the last one: with more, speeds stay 2 % above their limits
-_MIN_GAIN = 2e-4
+_MIN_GAIN = 1e-4
 _FIRST_DAMPING, _LEAST_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 10.0
 # of frames that a step makes worse, and how many frames beside them go with them
 _REFUSED_DAMPING, _REFUSAL_FACTOR, _DAMPED_AROUND = 0.1, 20.0, 3
