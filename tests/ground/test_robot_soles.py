@@ -34,7 +34,8 @@ def write_robot(folder, shape):
 def write_box(path, size):
     """A binary STL file of a box, two triangles a side."""
     signs = np.array(list(np.ndindex(2, 2, 2))) * 2.0 - 1.0
-    sides = [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)]  # fmt: skip
+    squares = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    sides = [corners for a, b, c, d in squares for corners in ((a, b, c), (a, c, d))]
     triangles = (0.5 * size * signs)[np.array(sides)]
     facets = b"".join(struct.pack("<12fH", 0, 0, 0, *corners.ravel(), 0) for corners in triangles)
     path.write_bytes(bytes(80) + struct.pack("<I", len(sides)) + facets)

@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 
 import poise
+from poise.errors import FileError
 from poise.ground.robot.foot_path import FootPath, RobotSole, lean_foot
 from poise.ground.robot.tree import build_tree
+from poise.io.collision_shapes import CollisionShapes
 from poise.maths import rotations
 from poise.model.anatomy.rest_geometry import compute_rest_rotations
 from poise.model.joints import Coupling
 from poise.model.limits import Range
 from poise.model.skeleton import Kind
 from poise.retargeting.robot_body import count_freedoms, measure_robot_body, turn_to_body
+from poise.retargeting.robot_clearance import find_pairs
 from tests.retarget.characters import build_character, build_clip, build_rig
 
 ALONG_ARM, ACROSS_ARM = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)  # of the T pose
@@ -133,3 +136,36 @@ def test_hinges_show_how_legs_bend(offset):
             across = hinge - axes[part][:, 0] * float(hinge @ axes[part][:, 0])
             np.testing.assert_allclose(axes[part][:, 1], across / np.linalg.norm(across), atol=1e-12)
         np.testing.assert_allclose(axes["Foot"][:, 0], [1.0, 0.0, 0.0], atol=1e-12)
+
+
+class BoxMesh:
+    """A mesh of the corners of a box, or one that cannot be read."""
+
+    def __init__(self, low, high):
+        self._sides = np.array([low, high])
+
+    def read_corners(self):
+        if np.isnan(self._sides).any():
+            raise FileError("thigh.stl", "is not there")
+        return np.array([self._sides[list(pick), range(3)] for pick in np.ndindex(2, 2, 2)])
+
+
+def list_reaches(robot, meshes):
+    body = measure_robot_body(robot, robot.roles.joints)
+    shapes = CollisionShapes((), tuple((robot.skeleton.index(name), mesh) for name, mesh in meshes.items()))
+    pairs, names = find_pairs(body, build_tree(robot.skeleton), shapes)
+    return body.leg_length, dict(zip(names, zip(pairs.reaches, pairs.ends, strict=True), strict=True))
+
+
+def test_meshes_show_how_thick_limbs_are():
+    robot = build_rig(build_offset_legs((0.0, 0.0, 0.0)))
+    missing = BoxMesh([np.nan] * 3, [np.nan] * 3)
+    leg, usual = list_reaches(robot, {"LeftUpLeg": missing})
+    # in the frame of the thigh, whose bone points down: 0.14 m wide, 0.1 m deep, from 0.02 to 0.4 m below the hip
+    _, found = list_reaches(robot, {"LeftUpLeg": BoxMesh([-0.04, -0.4, -0.05], [0.1, -0.02, 0.05])})
+    thigh, other = ("leftHand", "leftUpperLeg"), ("leftHand", "rightUpperLeg")
+    assert found[other][0] == usual[other][0]
+    assert found[thigh][0] - usual[thigh][0] == pytest.approx(0.07 - 0.12 * leg, abs=2e-3)  # half as thick as wide
+    first, last = found[thigh][1][2:]
+    assert np.linalg.norm(last - first) == pytest.approx(0.38 - 0.14, abs=0.01)
+    np.testing.assert_allclose(0.5 * (first + last), [0.03, -0.21, 0.0], atol=0.01)

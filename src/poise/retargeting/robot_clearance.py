@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from poise.errors import FileError
 from poise.ground.robot.clip_solve import NO_PAIRS, CapsulePairs
 from poise.ground.robot.tree import RobotTree
 from poise.io.bone_end import LinkShape
@@ -103,7 +104,7 @@ def _list_capsules(body: Body, shapes: CollisionShapes) -> list[Capsule]:
     points = rotations.rotate(to_body, body.reference.body.points)
     place = {role: points[row] for role, row in body.rows.items()}
     hips, shoulders = (0.5 * (place[f"left{part}"] + place[f"right{part}"]) for part in ("UpperLeg", "UpperArm"))
-    up, capsules = shoulders - hips, list[Capsule]()
+    up, capsules, corners = shoulders - hips, list[Capsule](), _list_mesh_corners(body, shapes)
     size = body.leg_length * (1.0 if shapes.meshes else _SLIM)
     for part, row, fractions in (("hips", body.spine.rows[0], _HIPS_ENDS), ("chest", body.spine.rows[-1], _CHEST_ENDS)):
         ends = np.array([hips + fraction * up for fraction in fractions])
@@ -113,16 +114,73 @@ def _list_capsules(body: Body, shapes: CollisionShapes) -> list[Capsule]:
         row = body.segments[role].carrier if part == "UpperLeg" else body.rows[role]
         ends = np.array([place[role], place[f"{side}{after}"]])
         radii = _list_radii(body, shapes, role)
-        if part == "UpperLeg" and not radii:
-            ends = ends + np.array([_THIGH_AHEAD * body.leg_length, 0.0, 0.0])
         usual = _RADII[part] * size
-        capsules.append(Capsule(role, row, ends, min(max(radii), _MAX_SHARE * usual) if radii else usual))
+        if role in corners and not radii:
+            capsules.append(_fit_capsule(role, row, ends, corners[role], _MAX_SHARE * usual))
+        else:
+            if part == "UpperLeg" and not radii:
+                ends = ends + np.array([_THIGH_AHEAD * body.leg_length, 0.0, 0.0])
+            capsules.append(Capsule(role, row, ends, min(max(radii), _MAX_SHARE * usual) if radii else usual))
         if part == "LowerArm":
-            wrist = place[f"{side}Hand"]
+            wrist, hand = place[f"{side}Hand"], body.rows[f"{side}Hand"]
             tip = wrist + _HAND_LENGTH * body.leg_length * normalise(wrist - place[role])
-            radius = _RADII["Hand"] * size
-            capsules.append(Capsule(f"{side}Hand", body.rows[f"{side}Hand"], np.array([wrist, tip]), radius))
+            ends, radius = np.array([wrist, tip]), _RADII["Hand"] * size
+            if f"{side}Hand" in corners:
+                capsules.append(_fit_capsule(f"{side}Hand", hand, ends, corners[f"{side}Hand"], _MAX_SHARE * radius))
+            else:
+                capsules.append(Capsule(f"{side}Hand", hand, ends, radius))
     return capsules
+
+
+def _list_mesh_corners(body: Body, shapes: CollisionShapes) -> dict[str, Floats]:
+    """List the corners (k, 3) of readable meshes of limbs, by role, at rest in the axes of the body.
+
+    Those between the hips and a thigh count for the thigh, all below a wrist for the hand.
+    """
+    skeleton, to_body = body.reference.skeleton, turn_to_body(body.reference.body)
+    rest = rotations.from_matrix(compute_rest_rotations(skeleton))
+    found: dict[str, list[Floats]] = {}
+    for row, mesh in shapes.meshes:
+        role = _find_part(body, skeleton.list_path(row))
+        if role:
+            try:
+                corners = mesh.read_corners()
+            except FileError:
+                continue
+            origin = rotations.rotate(to_body, body.reference.body.points[row])
+            turn = rotations.multiply(to_body, rest[row])
+            found.setdefault(role, []).append(rotations.rotate(turn, corners) + origin)
+    return {role: np.concatenate(parts) for role, parts in found.items()}
+
+
+def _find_part(body: Body, path: list[int]) -> str:
+    """Find the part of a limb that a joint belongs to, by its path from the root; empty for others."""
+    legs = [body.reference.skeleton.list_path(body.rows[f"{side}UpperLeg"]) for side in SIDES]
+    trunk = [row for row in legs[0] if row in legs[1]]
+    for side, leg in zip(SIDES, legs, strict=True):
+        for part in ("Foot", "LowerLeg"):
+            if body.rows[f"{side}{part}"] in path:
+                return "" if part == "Foot" else f"{side}LowerLeg"
+        if any(row in path for row in leg[len(trunk) :]):
+            return f"{side}UpperLeg"
+        for part in ("Hand", "LowerArm"):
+            if body.rows[f"{side}{part}"] in path:
+                return f"{side}{part}"
+    return ""
+
+
+def _fit_capsule(part: str, row: int, ends: Floats, corners: Floats, max_radius: float) -> Capsule:
+    """Fit a capsule along a bone around the corners of meshes. It is as thick as they are."""
+    along = normalise(ends[1] - ends[0])
+    across = np.linalg.svd(along[None])[2][1:]
+    low, high = (pick(corners @ across.T, axis=0) for pick in (np.min, np.max))
+    radius = min(0.5 * float((high - low).max()), max_radius)
+    reach = (corners - ends[0]) @ along
+    first, last = float(reach.min()) + radius, float(reach.max()) - radius
+    middle = 0.5 * (low + high) @ across + along * float(ends[0] @ along)
+    if first > last:
+        first = last = 0.5 * (first + last)
+    return Capsule(part, row, middle + np.outer([first, last], along), radius)
 
 
 def _list_radii(body: Body, shapes: CollisionShapes, role: str) -> list[float]:

@@ -432,6 +432,11 @@ class BodySide(NamedTuple):
         """Return whether this side has a confident joint for a part."""
         return f"{self.side}{part}" in self.joints
 
+    def can_move(self, part: str) -> bool:
+        """Return whether this side has a joint for a part that is not fixed."""
+        role = f"{self.side}{part}"
+        return role in self.joints and self.skeleton.kinds[self.skeleton.index(self.joints[role])] != Kind.FIXED
+
     def get_position(self, part: str) -> Floats:
         """Return the rest position of a joint."""
         return self.body.points[self.skeleton.index(self.joints[f"{self.side}{part}"])]
@@ -500,11 +505,11 @@ def compute_leg_axes(limb: BodySide) -> list[JointAxes]:
 def _find_foot_bone(limb: BodySide, knee_hinge: Floats | None) -> Floats:
     """Find the bone of a foot. The figure's front takes its place where that is a heel.
 
-    A foot without toes below a knee of one hinge points ahead, square to the hinge: frames that are fixed to feet of
-    robots lie anywhere.
+    A foot without toes that move, below a knee of one hinge, points ahead and square to the hinge: frames that are
+    fixed to feet of robots lie anywhere.
     """
     body = limb.body
-    if knee_hinge is not None and not limb.has_joint("Toes"):
+    if knee_hinge is not None and not limb.can_move("Toes"):
         ahead = project_perpendicular(np.cross(body.up, knee_hinge), body.up)
         cosine = float(ahead @ body.forward)
         if abs(cosine) > np.cos(_MAX_SPLAY_RAD):
