@@ -16,7 +16,7 @@ from poise.model.joints import Coupling
 from poise.model.limits import Range
 from poise.model.skeleton import Kind
 from poise.retargeting.robot_body import count_freedoms, measure_robot_body, turn_to_body
-from poise.retargeting.robot_clearance import find_pairs
+from poise.retargeting.robot_clearance import find_pairs, list_mesh_corners
 from tests.retarget.characters import build_character, build_clip, build_rig
 
 ALONG_ARM, ACROSS_ARM = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)  # of the T pose
@@ -153,7 +153,7 @@ class BoxMesh:
 def list_reaches(robot, meshes):
     body = measure_robot_body(robot, robot.roles.joints)
     shapes = CollisionShapes((), tuple((robot.skeleton.index(name), mesh) for name, mesh in meshes.items()))
-    pairs, names = find_pairs(body, build_tree(robot.skeleton), shapes)
+    pairs, names = find_pairs(body, build_tree(robot.skeleton), shapes, list_mesh_corners(body, shapes))
     return body.leg_length, dict(zip(names, zip(pairs.reaches, pairs.ends, strict=True), strict=True))
 
 

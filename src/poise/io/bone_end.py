@@ -169,13 +169,13 @@ def build_link_shape(visual: Visual) -> LinkShape | None:
 
 
 def build_mesh_matrix(visual: Visual) -> Floats:
-    """Build the matrix (3, 4) from the mesh of an element to its link. ValueError for bad numbers."""
+    """Build the matrix (3, 4) from a mesh to its link. ValueError for bad numbers."""
     axes, centre = _read_origin(visual)
     return np.column_stack([axes * _read_numbers(visual.attributes, "scale", 3, "1 1 1"), centre])
 
 
 def _read_origin(visual: Visual) -> tuple[Floats, Floats]:
-    """Read the axes (3, 3) and the place (3,) of an element in its link."""
+    """Read the axes (3, 3) and place (3,) of an element."""
     roll, pitch, yaw = _read_numbers(visual.origin, "rpy", 3, "0 0 0")
     axes = rotations.as_matrix(euler.to_quaternion([yaw, pitch, roll], "ZYX"))
     return axes, np.array(_read_numbers(visual.origin, "xyz", 3, "0 0 0"))

@@ -94,14 +94,11 @@ def load_mesh(path: Path) -> Any:
 
 
 def read_corners(path: Path) -> Floats:
-    """Read the corners (k, 3) of a mesh file in its own frame. Raise FileError for an unreadable file."""
+    """Read the corners (k, 3) of a mesh file. Raise FileError for an unreadable file."""
     scene = load_mesh(path)
     try:
         with np.errstate(all="ignore"):
-            placed = [
-                (scene.graph[node][0], scene.geometry[scene.graph[node][1]]) for node in scene.graph.nodes_geometry
-            ]
-            parts = [np.array(mesh.vertices, dtype=np.float64) @ turn[:3, :3].T + turn[:3, 3] for turn, mesh in placed]
+            parts = [_place_corners(scene, node) for node in scene.graph.nodes_geometry]
     except Exception as error:  # what trimesh made of a broken file
         raise FileError(path, f"cannot be read: {shorten_error(error)}") from error
     corners = np.unique(np.concatenate([np.zeros((0, 3)), *parts]), axis=0)

@@ -38,7 +38,7 @@ from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body, Segment
 from poise.retargeting.match import Match, list_skipped_sides
 from poise.retargeting.robot_body import LEG_PARTS, count_freedoms, describe_fixed_limbs, leave_out_added_joints
-from poise.retargeting.robot_clearance import find_pairs
+from poise.retargeting.robot_clearance import find_pairs, list_mesh_corners
 from poise.retargeting.robot_match import list_idle_turns
 from poise.retargeting.robot_soles import StandingRobot, describe_feet
 from poise.retargeting.robot_tasks import TaskBuilder
@@ -213,8 +213,9 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
     feet = {f"{side}Foot": _turn_foot(body.segments[f"{side}Foot"], sole.axes) for side, sole in found.items()}
     body = body._replace(segments={**body.segments, **feet})
     notes += list_sole_notes(found.values())
-    pairs, parts = find_pairs(body, tree, shapes) if clear else (NO_PAIRS, ())
-    if clear and not shapes.shapes:
+    corners = list_mesh_corners(body, shapes) if clear else {}
+    pairs, parts = find_pairs(body, tree, shapes, corners) if clear else (NO_PAIRS, ())
+    if clear and not (shapes.shapes or corners):
         notes.append(
             "no collision shapes show how thick the robot is: its parts are kept apart by the length of its legs"
         )

@@ -5,6 +5,7 @@ Radii are those of its collision shapes, else of its size.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import NamedTuple
 
@@ -55,14 +56,18 @@ class Capsule(NamedTuple):
 
 
 def find_pairs(
-    body: Body, tree: RobotTree, shapes: CollisionShapes
+    body: Body, tree: RobotTree, shapes: CollisionShapes, corners: Mapping[str, Floats]
 ) -> tuple[CapsulePairs, tuple[tuple[str, str], ...]]:
     """Find the capsules to keep apart. Also return the names of both parts.
+
+    `corners` are those of `list_mesh_corners`.
 
     Parts that are nearer to each other at rest may be as near as they are there. Hands that the file does not have are
     left out, and so is the chest of a robot that is hips and legs alone.
     """
-    capsules = {capsule.part: capsule for capsule in _list_capsules(body, shapes) if capsule.row < len(tree.nodes)}
+    capsules = {
+        capsule.part: capsule for capsule in _list_capsules(body, shapes, corners) if capsule.row < len(tree.nodes)
+    }
     if len(body.spine.rows) == 1 and all(body.rows[f"{side}UpperArm"] >= len(tree.nodes) for side in SIDES):
         del capsules["chest"]
     names = [pair for pair in _list_pairs() if all(part in capsules for part in pair)]
@@ -99,12 +104,12 @@ def _add_radii(first: Capsule, second: Capsule) -> float:
     return first.radius + (_CHEST_DEPTH if is_from_ahead else 1.0) * second.radius
 
 
-def _list_capsules(body: Body, shapes: CollisionShapes) -> list[Capsule]:
+def _list_capsules(body: Body, shapes: CollisionShapes, corners: Mapping[str, Floats]) -> list[Capsule]:
     to_body = turn_to_body(body.reference.body)
     points = rotations.rotate(to_body, body.reference.body.points)
     place = {role: points[row] for role, row in body.rows.items()}
     hips, shoulders = (0.5 * (place[f"left{part}"] + place[f"right{part}"]) for part in ("UpperLeg", "UpperArm"))
-    up, capsules, corners = shoulders - hips, list[Capsule](), _list_mesh_corners(body, shapes)
+    up, capsules = shoulders - hips, list[Capsule]()
     size = body.leg_length * (1.0 if shapes.meshes else _SLIM)
     for part, row, fractions in (("hips", body.spine.rows[0], _HIPS_ENDS), ("chest", body.spine.rows[-1], _CHEST_ENDS)):
         ends = np.array([hips + fraction * up for fraction in fractions])
@@ -132,10 +137,11 @@ def _list_capsules(body: Body, shapes: CollisionShapes) -> list[Capsule]:
     return capsules
 
 
-def _list_mesh_corners(body: Body, shapes: CollisionShapes) -> dict[str, Floats]:
-    """List the corners (k, 3) of readable meshes of limbs, by role, at rest in the axes of the body.
+def list_mesh_corners(body: Body, shapes: CollisionShapes) -> dict[str, Floats]:
+    """List the corners (k, 3) of limbs' readable meshes, by role.
 
-    Those between the hips and a thigh count for the thigh, all below a wrist for the hand.
+    They are at rest, in the axes of the body. Those between the hips and a thigh count for the thigh, all below a wrist
+    for the hand.
     """
     skeleton, to_body = body.reference.skeleton, turn_to_body(body.reference.body)
     rest = rotations.from_matrix(compute_rest_rotations(skeleton))
@@ -154,7 +160,7 @@ def _list_mesh_corners(body: Body, shapes: CollisionShapes) -> dict[str, Floats]
 
 
 def _find_part(body: Body, path: list[int]) -> str:
-    """Find the part of a limb that a joint belongs to, by its path from the root; empty for others."""
+    """Find a joint's part of a limb by its path. Empty for others."""
     legs = [body.reference.skeleton.list_path(body.rows[f"{side}UpperLeg"]) for side in SIDES]
     trunk = [row for row in legs[0] if row in legs[1]]
     for side, leg in zip(SIDES, legs, strict=True):

@@ -42,7 +42,7 @@ class FoundSole(NamedTuple):
 
 
 def list_sole_notes(found: Iterable[FoundSole]) -> list[str]:
-    """Write that soles come from the length of the legs, where shapes do not show them."""
+    """Write why soles come from the length of the legs. Empty for shown ones."""
     hidden = [sole for sole in found if not sole.is_shown]
     reasons = "; ".join(dict.fromkeys(sole.reason for sole in hidden if sole.reason))
     because = f" ({reasons})" if reasons else ""
@@ -89,7 +89,7 @@ def find_robot_sole(
 
 
 def _list_points(skeleton: Skeleton, row: int, axes: Floats, shapes: list[tuple[int, LinkShape | Floats]]) -> Floats:
-    """List points (k, 3) of shapes, or of the corners of meshes, in a foot's axes."""
+    """List points (k, 3) of shapes and meshes in a foot's axes."""
     world = Pose(skeleton, skeleton.rest_q).world
     turn = rotations.as_matrix(rotations.multiply(world.rotations[row], axes))
     return np.concatenate(

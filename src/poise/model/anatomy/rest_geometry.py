@@ -404,9 +404,9 @@ _MAX_SPLAY_RAD = np.radians(60.0)
 
 
 def find_bend_hinge(skeleton: Skeleton, row: int, upper_bone: Floats, lower_bone: Floats) -> Floats | None:
-    """Find the axis (3,) of a hinge that bends two bones, in the world at rest.
+    """Find the axis (3,) of a hinge between two bones.
 
-    None for other joints, and for a hinge that rather twists one of the bones.
+    It is in the world at rest. None for other joints, and for a hinge that rather twists one of the bones.
     """
     if skeleton.kinds[row] != Kind.HINGE:
         return None
@@ -433,7 +433,7 @@ class BodySide(NamedTuple):
         return f"{self.side}{part}" in self.joints
 
     def can_move(self, part: str) -> bool:
-        """Return whether this side has a joint for a part that is not fixed."""
+        """Return whether a part of this side can move."""
         role = f"{self.side}{part}"
         return role in self.joints and self.skeleton.kinds[self.skeleton.index(self.joints[role])] != Kind.FIXED
 
