@@ -1,6 +1,6 @@
 """Robots as targets of poise.retarget(), judged by MuJoCo: soles, self-contact, speeds of the G1 with its meshes.
 
-    python benchmarks/retarget_robots.py              # five clips onto the G1, one onto other robots
+    python benchmarks/retarget_robots.py              # five clips onto the G1, one onto other robots; the walk live
     python benchmarks/retarget_robots.py --clips jacks
 
 POISE_DATA is the folder of real files, POISE_G1 that of the G1 of the wheel example-robot-data (g1_description, with
@@ -33,6 +33,7 @@ ROBOTS = ("robots/h1.urdf", "mjcf/h1.xml", "urdf/simple_humanoid/urdf/simple_hum
           "mjcf/humanoid_CMU_V2020.xml", "usd/humanoid_mimickit.usd")  # fmt: skip
 MIN_DEPTH_M = 0.002  # of a self-contact that counts
 EVERY = 2  # frames of which one is asked for contacts
+LIVE_ROUNDS = 5  # of a live clip; of each frame the shortest time counts
 
 
 def load_judge() -> Any:
@@ -93,6 +94,27 @@ def judge(data: Path, clip_name: str, robot_name: str, model: Any) -> None:
     print(line, flush=True)
 
 
+def time_live(data: Path, robot_name: str) -> None:
+    """Move a robot live and print how long a frame takes. Frames that others of the machine break into are left out."""
+    source, robot = poise.load(data / CLIPS[0]), poise.load(data / robot_name)
+    clip = source.clips[0]
+    for ground in (True, None):
+        live, times = poise.Retargeter(source, robot, ground=ground), []
+        for _ in range(LIVE_ROUNDS):
+            live.reset()
+            poses = [clip.poses[frame] for frame in range(len(clip))]  # without what a pose keeps of its first use
+            live(poses[0])
+            times.append([])
+            for pose in poses[1:]:
+                start = time.perf_counter()
+                live(pose, 1.0 / clip.fps)
+                times[-1].append(1000.0 * (time.perf_counter() - start))
+        best = np.min(times, axis=0)
+        where = "on the ground" if ground else "without ground"
+        print(f"{Path(robot_name).stem}, live, {where}: p50 {np.median(best):.3f} ms a frame, "
+              f"p99 {np.percentile(best, 99.0):.3f}", flush=True)  # fmt: skip
+
+
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -108,6 +130,8 @@ def main() -> int:
     for clip_name in CLIPS:
         if args.clips in clip_name and args.robots in G1:
             judge(data, clip_name, G1, model)
+    if args.clips in CLIPS[0] and args.robots in G1:
+        time_live(data, G1)
     for robot_name in ROBOTS:
         if args.clips in CLIPS[0] and args.robots in robot_name:
             judge(data, CLIPS[0], robot_name, None)

@@ -24,6 +24,7 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Orientation, Pin, Place, Position
+from poise.retargeting.retargeter import Retargeter
 from poise.solving.solve import prepare, solve
 
 WarmupStep: TypeAlias = tuple[str, Callable[[], Any]]
@@ -240,6 +241,18 @@ def _compile_robot_clip() -> None:
     solve_motion(tree, tasks, NO_PAIRS, start, np.arange(2.0), np.array([np.inf]), 1.0)
 
 
+def _compile_live_robot() -> None:
+    """Move a robot of one hinge as the sample walks."""
+    walk = _load_sample("humanoid.glb")
+    skeleton = walk.skeleton
+    kinds = [Kind.HINGE if name == "LeftLeg" else Kind.BALL for name in skeleton.names]
+    axes = np.tile([1.0, 0.0, 0.0], (len(kinds), 1))
+    hinged = Skeleton.build(skeleton.names, skeleton.parents, kinds, offsets=skeleton.A[:, :3], axes=axes, up="y")
+    live = Retargeter(walk, Rig(hinged, Pose(hinged, hinged.rest_q)), ground=True)
+    for frame in range(4):
+        live(walk.clips[0].poses[frame])
+
+
 def _build_hinged_pose(skeleton: Skeleton) -> Pose:
     """Build a character pose with a hinge knee."""
     hinged_skeleton = skeleton.with_limits({"LeftLeg": Range.degrees(0, 150, axis=(1, 0, 0))})
@@ -269,4 +282,5 @@ _WARMUP_STEPS: tuple[tuple[str, str, Callable[[], Any]], ...] = (
     ("feet of clips", "feet", _compile_feet),
     ("feet, live", "feet", _compile_live_feet),
     ("clips of robots", "feet", _compile_robot_clip),
+    ("robots, live", "feet", _compile_live_robot),
 )

@@ -29,6 +29,9 @@ from poise.kernels.lanes import SCALAR, view_lanes
 FIXED, HINGE, SLIDE = 0, 1, 2
 ROTATION, DIRECTION, PLACE = 0, 1, 2
 BASE_COLUMNS = 6
+REFERENCE_FPS = 60.0  # at which weights of steps are stated
+# how often unknowns go to limits in a step, how near to one they are at it, and the longest step of a round
+MAX_LIMIT_ROUNDS, AT_LIMIT, MAX_STEP = 4, 1e-9, 0.6
 _MIN_SINE = 0.2  # the error of a direction that points backwards is divided by at least this
 _TINY = 1e-12
 
@@ -71,6 +74,19 @@ class Tasks(NamedTuple):
     points: NDArray[np.float64]
     targets: NDArray[np.float64]
     weights: NDArray[np.float64]
+
+
+class CapsuleArrays(NamedTuple):
+    """Pairs of capsules to keep apart.
+
+    nodes    (p, 2)
+    ends     (p, 4, 3) of the first and of the second one, in their nodes' frames
+    reaches  (p,) distance of their axes from which on they count
+    """
+
+    nodes: NDArray[np.int64]
+    ends: NDArray[np.float64]
+    reaches: NDArray[np.float64]
 
 
 class World(NamedTuple):
@@ -312,6 +328,39 @@ def add_pair(tree, world, nodes, ends, reach, weight, with_matrix, row, hessian,
     return 0.5 * weight * weight * depth * depth
 
 
+@device_function
+def measure_frame(
+    tree, tasks, pairs, pair_weight, frame, base_place, base_turn, values, with_matrix, hessian, gradient, work
+):
+    """Measure the residuals of a frame. Return its cost.
+
+    The pose is one place (3,), one rotation (3, 3) and values (K - 6,); the rest is as for `measure_frames`.
+    """
+    n, k_count = len(tree.parents), len(gradient)
+    world = World(
+        view_lanes(SCALAR, work, 0, n, 3),
+        view_lanes(SCALAR, work, 3 * n, n, 3, 3),
+        view_lanes(SCALAR, work, 12 * n, n, 3),
+    )
+    longest = 2 * (n + 7)
+    row = Row(view_lanes(SCALAR, work, 15 * n, longest), view_lanes(SCALAR, work, 15 * n + longest, longest, 3))
+    if with_matrix:
+        for a in range(k_count):
+            gradient[a] = 0.0
+            for b in range(k_count):
+                hessian[a, b] = 0.0
+    place_nodes(tree, base_place, base_turn, values, world)
+    cost = 0.0
+    for m in range(len(tasks.kinds)):
+        cost += add_task(tree, world, tasks, frame, m, with_matrix, row, hessian, gradient)
+    for p in range(pairs.nodes.shape[0]):
+        cost += add_pair(
+            tree, world, pairs.nodes[p], pairs.ends[p], pairs.reaches[p], pair_weight, with_matrix, row, hessian,
+            gradient,
+        )  # fmt: skip
+    return cost
+
+
 @inline
 def compute_measure_size(node_count):
     """Compute the size of the scratch memory of `measure_frames`, in numbers."""
@@ -341,31 +390,12 @@ def measure_frames(
     """
     tree = Tree(parents, offsets, turns, axes, kinds, columns, ratios, constants)
     tasks = Tasks(task_kinds, task_nodes, task_points, task_targets, task_weights)
-    n, k_count = len(parents), gradients.shape[1]
-    world = World(
-        view_lanes(SCALAR, work, 0, n, 3),
-        view_lanes(SCALAR, work, 3 * n, n, 3, 3),
-        view_lanes(SCALAR, work, 12 * n, n, 3),
-    )
-    longest = 2 * (n + 7)
-    row = Row(view_lanes(SCALAR, work, 15 * n, longest), view_lanes(SCALAR, work, 15 * n + longest, longest, 3))
+    pairs = CapsuleArrays(pair_nodes, pair_ends, pair_reaches)
     for t in range(values.shape[0]):
-        hessian, gradient = hessians[t], gradients[t]
-        if with_matrix:
-            for a in range(k_count):
-                gradient[a] = 0.0
-                for b in range(k_count):
-                    hessian[a, b] = 0.0
-        place_nodes(tree, base_places[t], base_turns[t], values[t], world)
-        cost = 0.0
-        for m in range(len(task_kinds)):
-            cost += add_task(tree, world, tasks, t, m, with_matrix, row, hessian, gradient)
-        for p in range(pair_nodes.shape[0]):
-            cost += add_pair(
-                tree, world, pair_nodes[p], pair_ends[p], pair_reaches[p], pair_weight, with_matrix, row, hessian,
-                gradient,
-            )  # fmt: skip
-        costs[t] = cost
+        costs[t] = measure_frame(
+            tree, tasks, pairs, pair_weight, t, base_places[t], base_turns[t], values[t], with_matrix, hessians[t],
+            gradients[t], work,
+        )  # fmt: skip
 
 
 @inline
@@ -429,20 +459,9 @@ def assemble_band(
             row[own], right[i] = diagonal + fast + next_fast, value
 
 
-@kernel("F3 F2 F2 F2 B2 F2 F1 f F1 wF2 aF1 ->")
-def compute_step(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, x, work):
-    """Compute a Gauss-Newton step for all frames.
-
-    changes       (F, K) changes of step now; 0 in the first and the last frame
-    excess        (F, K) steps from the frame before above the largest one, with their sign; else 0
-    free          (F, K) unknowns that are solved for
-    given         (F, K) steps of the others
-    smoothing     (K,) weights of squared changes of step
-    speed_weight  weight of squared excess
-    damping       (F,) added to the diagonal
-    x             (F, K) out: the step
-    work          scratch memory for `compute_step_size` numbers
-    """
+@device_function
+def solve_step(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, x, work):
+    """Solve for a step, as `compute_step` does."""
     frames, unknowns = gradients.shape
     size, width = round_up(frames * unknowns), compute_width(2 * unknowns + 1)
     band, right = view_band(work, 0, size, width), view_band(work, size * width, 1, size)
@@ -457,3 +476,20 @@ def compute_step(hessians, gradients, changes, excess, free, given, smoothing, s
     for t in range(frames):
         for k in range(unknowns):
             x[t, k] = right.rows[0, t * unknowns + k] if free[t, k] else given[t, k]
+
+
+@kernel("F3 F2 F2 F2 B2 F2 F1 f F1 wF2 aF1 ->")
+def compute_step(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, x, work):
+    """Compute a Gauss-Newton step for all frames.
+
+    changes       (F, K) changes of step now; 0 in the first and the last frame
+    excess        (F, K) steps from the frame before above the largest one, with their sign; else 0
+    free          (F, K) unknowns that are solved for
+    given         (F, K) steps of the others
+    smoothing     (K,) weights of squared changes of step
+    speed_weight  weight of squared excess
+    damping       (F,) added to the diagonal
+    x             (F, K) out: the step
+    work          scratch memory for `compute_step_size` numbers
+    """
+    solve_step(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, x, work)

@@ -13,6 +13,7 @@ from poise.ground.grounder import Grounder
 from poise.ground.robot.foot_path import FootPath
 from poise.ground.terrain.shapes import Plane
 from poise.ground.terrain.terrain import Terrain
+from poise.kernels.robot_feet import STATE, move_feet
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.clip import Clip
@@ -20,16 +21,12 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
-from poise.retargeting.live_feet import GroundPlane, LiveFoot
 from poise.retargeting.match import list_skipped_sides
 from poise.retargeting.robot import LEG_PARTS, Robot, RobotJob, choose_terrain, make_sampler
-from poise.retargeting.robot_tasks import TaskBuilder, measure_nearness
-from poise.retargeting.source_reader import SourceReader
+from poise.retargeting.robot_tasks import SourceDirection, SourceTurn, TaskBuilder
 
-_BODY_HALF_LIFE_S = 0.08  # in which half of the shift is over by which the body goes along with its feet
 # [s] frames of the source are watched when this much time has passed: speeds of shorter ones show no contacts
 _LEAST_WATCHED_S = 1.0 / 125.0
-_FOOT_TASKS = 3  # rotation, heel, ball
 
 
 class LiveLegs:
@@ -49,77 +46,40 @@ class LiveLegs:
         self._sides = [side for side in SIDES if side not in self.skipped]
         self._contacts = _watch_source(job, rig)
         self._columns = [[leg.name for leg in self._contacts.figure.legs].index(side) for side in self._sides]
-        turns = [builder.find_hips_turn(), *(builder.find_segment_turn(f"{side}Foot") for side in self._sides)]
-        bones = [builder.find_bone(f"{side}{part}") for side in self._sides for part in ("UpperLeg", "LowerLeg")]
-        self._reader = SourceReader(job.bodies[0], turns, bones)
-        self._lengths = np.array([builder.measure_leg(side) for side in self._sides])
-        middle = builder.find_hip_middle()
-        self._hips = np.array([builder.find_rest(f"{side}UpperLeg") - middle for side in self._sides])
-        self._feet = [LiveFoot(robot.soles[side], self._ground, robot.body.leg_length) for side in self._sides]
-        self._leg_length = robot.body.leg_length
+        self.sources: tuple[SourceTurn | SourceDirection, ...] = (
+            builder.find_hips_turn(),
+            *(builder.find_segment_turn(f"{side}Foot") for side in self._sides),
+            *(builder.find_bone(f"{side}{part}") for side in self._sides for part in ("UpperLeg", "LowerLeg")),
+        )
         self._first_task = len(builder.sources)
-        self._add_tasks(builder, robot)
-        self._shift: Floats | None = None
+        self._soles = np.array([_add_tasks(builder, robot, side) for side in self._sides])
+        self._state, self._shift = np.zeros((len(self._sides), STATE)), np.zeros(4)
+        self._matrix = np.empty(9)
         self._unwatched_s: float | None = None
-
-    def _add_tasks(self, builder: TaskBuilder, robot: Robot) -> None:
-        """Add the tasks of the feet. Their targets come with each frame."""
-        self._points, self._to_nodes, self._weights = list[Floats](), list[Floats](), list[Floats]()
-        nowhere = FootPath(np.zeros((1, 3)), np.eye(3)[None], np.zeros((1, 3)))
-        for side in self._sides:
-            sole = robot.soles[side]
-            builder.add_foot(side, nowhere, np.ones(1), np.zeros((1, 2)), sole)
-            factors = builder.list_factors_to_node(robot.body.segments[f"{side}Foot"])
-            self._to_nodes.append(rotations.as_matrix(rotations.multiply(*factors)))
-            self._points.append(np.array([(along, -sole.height, 0.0) for along in (sole.heel, sole.ball)]))
-            in_air, at_ground, standing = ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0))
-            ends = [
-                builder.weigh_foot(side, np.full(1, stands), np.full((1, 2), near))
-                for stands, near in (in_air, at_ground, standing)
-            ]
-            self._weights.append(np.array([(turn[0], *places[0]) for turn, places in ends]))
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy where feet stand for copies. They go on by themselves."""
-        return vars(self) | {
-            "_contacts": copy.copy(self._contacts),
-            "_feet": [copy.deepcopy(foot) for foot in self._feet],
-        }
+        names = ("_contacts", "_state", "_shift", "_matrix")
+        return vars(self) | {name: copy.copy(vars(self)[name]) for name in names}
 
     def reset(self) -> None:
         """Forget where feet stand."""
         self._contacts.reset()
-        self._shift, self._unwatched_s = None, None
-        for foot in self._feet:
-            foot.reset()
+        self._unwatched_s = None
+        self._state[:], self._shift[:] = 0.0, 0.0
 
-    def move(self, pose: Pose, path: Floats, dt: float, targets: Floats, weights: Floats) -> Floats:
+    def move(self, pose: Pose, path: Floats, dt: float, aims: Floats, weights: Floats) -> Floats:
         """Move the feet by a frame, and write their tasks. Return the shift (3,) of the body with them.
 
         path  (3,) of the hips
+        aims  what tasks aim at, and behind it what was read of `sources`
         """
         self._watch(pose, dt)
-        contacts = self._contacts.contacts
-        turns, directions = self._reader.read(pose)
-        hips = path + self._hips @ turns[0].reshape(3, 3).T
-        shifts = np.zeros(3)
-        for foot, column in enumerate(self._columns):
-            ankle = hips[foot] + self._lengths[foot] @ directions[2 * foot : 2 * foot + 2]
-            heel, ball = contacts[column].tolist()
-            place, axes = self._feet[foot].move(ankle, turns[foot + 1].reshape(3, 3), (heel, ball), dt)
-            task = self._first_task + _FOOT_TASKS * foot
-            targets[task] = (axes @ self._to_nodes[foot]).ravel()
-            targets[task + 1 : task + _FOOT_TASKS, :3] = points = place + self._points[foot] @ axes.T
-            in_air, at_ground, stands = self._weights[foot]
-            swings = in_air.copy()
-            near = measure_nearness(points[:, 2] - self._ground.measure_heights(points), self._leg_length)
-            swings[1:] += near * (at_ground - in_air)[1:]
-            weights[task : task + _FOOT_TASKS] = swings + self._feet[foot].firmness * (stands - swings)
-            shifts += (place - ankle) / len(self._feet)
-        left = 0.5 ** (dt / _BODY_HALF_LIFE_S)
-        shift = shifts if self._shift is None else shifts + left * (self._shift - shifts)
-        self._shift = shift
-        return shift
+        move_feet(
+            self._soles, self._ground, self._contacts.contacts[self._columns], path, self._first_task, weights.shape[1],
+            dt, self._shift, self._state, aims, weights, self._matrix,
+        )  # fmt: skip
+        return self._shift[:3]
 
     def _watch(self, pose: Pose, dt: float) -> None:
         """Watch the feet of the source."""
@@ -130,15 +90,33 @@ class LiveLegs:
         self._unwatched_s = 0.0 if is_watched else seconds
 
 
-def _find_plane(job: RobotJob, body: Body) -> GroundPlane:
-    """Find the ground in axes ahead, left, up."""
+def _add_tasks(builder: TaskBuilder, robot: Robot, side: str) -> Floats:
+    """Add the tasks of a foot. Return what is the same in all frames, as in `kernels/robot_feet.py`."""
+    sole = robot.soles[side]
+    nowhere = FootPath(np.zeros((1, 3)), np.eye(3)[None], np.zeros((1, 3)))
+    builder.add_foot(side, nowhere, np.ones(1), np.zeros((1, 2)), sole)
+    to_node = rotations.as_matrix(rotations.multiply(*builder.list_factors_to_node(robot.body.segments[f"{side}Foot"])))
+    points = [(along, -sole.height, 0.0) for along in (sole.heel, sole.ball)]
+    in_air, at_ground, standing = ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0))
+    ends = [
+        builder.weigh_foot(side, np.full(1, stands), np.full((1, 2), near))
+        for stands, near in (in_air, at_ground, standing)
+    ]
+    weights = [(turn[0], *places[0]) for turn, places in ends]
+    hip = builder.find_rest(f"{side}UpperLeg") - builder.find_hip_middle()
+    numbers = (*sole, *builder.measure_leg(side), *hip, robot.body.leg_length)
+    return np.concatenate([numbers, np.ravel(points), to_node.ravel(), np.ravel(weights)])
+
+
+def _find_plane(job: RobotJob, body: Body) -> Floats:
+    """Find the ground in axes ahead, left, up. It is the plane of `kernels/robot_feet.py`."""
     terrain = choose_terrain(job)
     if not isinstance(terrain.surface, Plane):
         raise UnsupportedError(
             "live robots stand on level ground or a slope: other ground needs the whole clip, by retarget()"
         )
     heights, normals = make_sampler(terrain, body)(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    return GroundPlane(float(heights[0]), heights[1:] - heights[0], normals[0])
+    return np.concatenate([heights[:1], heights[1:] - heights[0], normals[0]])
 
 
 def _watch_source(job: RobotJob, rig: Rig) -> Grounder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,8 @@ from poise.retargeting.robot import (
     measure_robot,
     solve_robot,
 )
-from poise.retargeting.robot_tasks import SourceDirection, SourceTurn, TaskBuilder
-from poise.retargeting.root_path import Standing, compute_hip_path, find_up_axis
+from poise.retargeting.robot_tasks import TaskBuilder
+from poise.retargeting.root_path import Standing, find_up_axis
 from poise.retargeting.source_reader import SourceReader
 
 # [s] a longer pause, and [leg lengths/s] faster hips, are no motion: the robot has no speed after them. Frames that
@@ -67,18 +68,12 @@ class LiveRobot:
         self._legs = LiveLegs(job, rig, self.robot, builder) if has_ground and not no_feet else None
         for side in SIDES if self._legs is None else self._legs.skipped:
             builder.add_foot_turn(side)
-        builder.add_hips(self._find_path(first.poses.world.positions))
+        builder.add_hips(np.zeros((1, 3)))
         tasks = builder.build()
-        self._targets, self._weights = np.array(tasks.targets[0]), np.array(tasks.weights[0])
-        self._turns, self._directions = (
-            [task for task, one in enumerate(builder.sources) if isinstance(one, kind)]
-            for kind in (SourceTurn, SourceDirection)
-        )
-        self._reader = SourceReader(
-            source,
-            [one for one in builder.sources if isinstance(one, SourceTurn)],
-            [one for one in builder.sources if isinstance(one, SourceDirection)],
-        )
+        rows = [*builder.sources, *(self._legs.sources if self._legs is not None else ())]
+        # what tasks aim at, and behind it what the feet are led by
+        self._aims, self._weights = np.zeros((len(rows), 9)), np.array(tasks.weights[:1])
+        self._reader = SourceReader(self._bodies, (job.standing, self._floor), rows, job.root)
         tree, size = self.robot.tree, self.robot.body.leg_length
         self._solver = FrameSolver(
             tree.hold(builder.held), tasks, self.robot.pairs, self.robot.speeds, size, job.weights.smooth
@@ -89,7 +84,8 @@ class LiveRobot:
 
     def __getstate__(self) -> dict[str, Any]:
         """Copy the robot's state for copies. They go on by themselves."""
-        return vars(self) | {"_solver": copy.copy(self._solver), "_legs": copy.copy(self._legs)}
+        parts = {name: copy.copy(vars(self)[name]) for name in ("_solver", "_legs", "_aims", "_weights")}
+        return vars(self) | parts
 
     @property
     def has_ground(self) -> bool:
@@ -103,7 +99,7 @@ class LiveRobot:
     def __call__(self, pose: Pose, dt: float) -> Pose:
         """Return the robot's pose, `dt` seconds after the last one. In no time nothing moves."""
         if self._hips is None or self._q is None:
-            self._hips = path = self._find_path(pose.world.positions[None])[0]
+            self._hips = path = self._reader.read(pose, self._aims)
             self._q = self._begin(pose, path)
         elif dt > 0.0:
             self._q = self._go_on(pose, self._hips, min(dt, _LONGEST_FRAME_S))
@@ -114,31 +110,25 @@ class LiveRobot:
 
         last  (3,) the hips in the last frame
         """
-        self._hips = path = self._find_path(pose.world.positions[None])[0]
+        self._hips = path = self._reader.read(pose, self._aims)
         farthest = _MAX_HIP_SPEED_LEGS_PER_S * self.robot.body.leg_length * max(dt, _USUAL_FRAME_S)
-        if dt > _PAUSE_S or float(np.linalg.norm(path - last)) > farthest:
+        if dt > _PAUSE_S or math.dist(path, last) > farthest:
             self._solver.put(path - last)
             if self._legs is not None:
                 self._legs.reset()
-        targets, weights = self._aim(pose, path, dt)
-        return self._writer.write(*self._solver.solve(targets, weights, dt))
+        self._aim(pose, path, dt)
+        return self._solve(dt)
 
-    def _aim(self, pose: Pose, path: Floats, dt: float) -> tuple[Floats, Floats]:
-        """Find the targets (m, 9) and weights (m,) of a frame."""
-        targets, weights = np.array(self._targets), np.array(self._weights)
-        targets[self._turns], targets[self._directions, :3] = self._reader.read(pose)
+    def _aim(self, pose: Pose, path: Floats, dt: float) -> None:
+        """Find what hips and feet aim at. The source is read."""
         if self._legs is not None:
-            path = path + self._legs.move(pose, path, dt, targets, weights)
-        targets[-1, :3] = path
-        return targets, weights
+            path = path + self._legs.move(pose, path, dt, self._aims, self._weights)
+        self._aims[self._weights.shape[1] - 1, :3] = path
 
-    def _find_path(self, positions: Floats) -> Floats:
-        """Find the place (F, 3) of the hips.
-
-        positions  (F, n, 3) joints of the source
-        """
-        job = self._job
-        return compute_hip_path(positions, self._bodies, job.standing, self._floor, job.root)
+    def _solve(self, dt: float) -> Floats:
+        """Solve for what is aimed at. Return the configuration (nq,)."""
+        targets = self._aims[None, : self._weights.shape[1]]
+        return self._writer.write(*self._solver.solve(targets, self._weights, dt))
 
     def _begin(self, pose: Pose, path: Floats) -> Floats:
         """Solve the first frame as a clip."""
@@ -151,12 +141,11 @@ class LiveRobot:
         self._solver.begin(JointMotion(rotations.rotate(turn, places), rotations.as_matrix(turn) @ turns, values))
         if self._legs is not None:
             self._legs.reset()
-        targets, weights = self._aim(pose, path, 0.0)
+        self._aim(pose, path, 0.0)
         for _ in range(_FIRST_FRAMES):
+            self._solve(_FIRST_FRAME_S)
             self._solver.put(np.zeros(3))
-            self._solver.solve(targets, weights, _FIRST_FRAME_S)
-        self._solver.put(np.zeros(3))
-        q = self._writer.write(*self._solver.solve(targets, weights, _FIRST_FRAME_S))
+        q = self._solve(_FIRST_FRAME_S)
         self._solver.put(np.zeros(3))
         return q
 

@@ -12,6 +12,7 @@ from poise.ground.robot.clip_solve import LinkTask, join_tasks
 from poise.ground.robot.foot_path import FootPath, LegBend, RobotSole
 from poise.ground.robot.tree import RobotTree, has_full_freedom
 from poise.kernels.clip_least_squares import DIRECTION, PLACE, ROTATION, Tasks
+from poise.kernels.robot_feet import NEAR_HEIGHT_LEGS
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise
@@ -31,8 +32,8 @@ _FREE_FOOT_WEIGHT = 0.5
 _HAND_WEIGHT, _HEAD_WEIGHT, _SWING_FOOT_WEIGHT, _STANDING_FOOT_WEIGHT = 0.15, 0.3, 1.0, 30.0
 # weights of places, in the lengths of `clip_solve`
 _HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 10.0, 1500.0
-# of a swinging foot at the ground; it falls to that in the air over this part of the leg
-_NEAR_GROUND_WEIGHT, _NEAR_HEIGHT = 120.0, 0.1
+# of a swinging foot at the ground; it falls to that in the air
+_NEAR_GROUND_WEIGHT = 120.0
 # of hips that stay as at rest
 _HELD_HIPS_WEIGHT = 30.0
 _FULL_TURN = 3  # hinges that turn a bone in any way; with fewer it points alone
@@ -61,7 +62,7 @@ class SourceDirection(NamedTuple):
 
 def measure_nearness(heights: Floats, leg_length: float) -> Floats:
     """Measure how near heights are to the ground, 0 to 1."""
-    return np.minimum(np.maximum(1.0 - heights / (_NEAR_HEIGHT * leg_length), 0.0), 1.0)
+    return np.minimum(np.maximum(1.0 - heights / (NEAR_HEIGHT_LEGS * leg_length), 0.0), 1.0)
 
 
 class TaskBuilder:

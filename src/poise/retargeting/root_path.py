@@ -240,12 +240,21 @@ def compute_hip_path(
     It goes `k` as far as that of the source, with k the ratio of leg lengths. Its height is the ankle's, and k times
     the height over the source's ankles. "keep": k times everything.
     """
-    source, target = bodies
-    ratio = target.leg_length / source.leg_length
-    path = ratio * turn_positions(source, find_hip_middle(positions, source))
-    if root != "keep":
-        path[:, 2] += target_standing.floor + target_standing.ankle - ratio * (standing.floor + standing.ankle)
+    ratio, height = scale_hips(bodies, (standing, target_standing), root)
+    path = ratio * turn_positions(bodies[0], find_hip_middle(positions, bodies[0]))
+    path[:, 2] += height
     return path
+
+
+def scale_hips(
+    bodies: tuple[Body, Body], standings: tuple[Standing, Standing], root: RootMotion
+) -> tuple[float, float]:
+    """Return scale and rise of the hips' path."""
+    (source, target), (standing, target_standing) = bodies, standings
+    ratio = target.leg_length / source.leg_length
+    if root == "keep":
+        return ratio, 0.0
+    return ratio, target_standing.floor + target_standing.ankle - ratio * (standing.floor + standing.ankle)
 
 
 def compute_body_shift(clip: Clip, rig: Rig, soles: Soles, contacts: Contacts, floor: float) -> Floats:

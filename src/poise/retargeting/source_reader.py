@@ -6,31 +6,59 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from poise.kernels.source_reader import read_source
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
+from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
 from poise.retargeting.robot_tasks import SourceDirection, SourceTurn
+from poise.retargeting.root_path import RootMotion, Standing, scale_hips
 
 
 class SourceReader:
-    """Reads rotations and directions of the source, in axes ahead, left, up."""
+    """Reads rotations, directions and hips of the source.
 
-    def __init__(self, source: Body, turns: Sequence[SourceTurn], directions: Sequence[SourceDirection]) -> None:
-        self._rows = np.array([max(one.row, 0) for one in turns], dtype=np.int64)
-        self._maps = np.array([_build_map(source.world_turn, one) for one in turns]).reshape(-1, 9, 16)
-        self._starts = np.array([one.start for one in directions], dtype=np.int64)
-        self._ends = np.array([one.end for one in directions], dtype=np.int64)
-        self._axes = rotations.as_matrix(source.world_turn)
+    They are in axes ahead, left, up.
 
-    def read(self, pose: Pose) -> tuple[Floats, Floats]:
-        """Read rotation matrices (r, 9) and directions (d, 3)."""
-        world = pose.world
-        q = world.rotations[self._rows]
-        products = (q[:, :, None] * q[:, None]).reshape(-1, 16, 1)
-        steps = (world.positions[self._ends] - world.positions[self._starts]) @ self._axes.T
-        lengths = np.sqrt((steps * steps).sum(axis=1, keepdims=True))
-        return (self._maps @ products)[:, :, 0], steps / np.maximum(lengths, 1e-300)
+    Parameters
+    ----------
+    bodies, standings
+        Source and robot, and how both stand.
+    sources
+        What is read, by its row in the answer; None for rows that are not written.
+    root
+        How the hips move.
+    """
+
+    def __init__(
+        self,
+        bodies: tuple[Body, Body],
+        standings: tuple[Standing, Standing],
+        sources: Sequence[SourceTurn | SourceDirection | None],
+        root: RootMotion,
+    ) -> None:
+        source = bodies[0]
+        turns = [(place, one) for place, one in enumerate(sources) if isinstance(one, SourceTurn)]
+        bones = [(place, one) for place, one in enumerate(sources) if isinstance(one, SourceDirection)]
+        ratio, height = scale_hips(bodies, standings, root)
+        self._arguments = (
+            np.array([max(one.row, 0) for _, one in turns], dtype=np.int64),
+            np.array([_build_map(source.world_turn, one) for _, one in turns]).reshape(-1, 9, 16),
+            np.array([place for place, _ in turns], dtype=np.int64),
+            np.array([(one.start, one.end) for _, one in bones], dtype=np.int64).reshape(-1, 2),
+            np.array([place for place, _ in bones], dtype=np.int64),
+            np.ascontiguousarray(source.reference.world_axes),
+            np.array([source.rows[f"{side}UpperLeg"] for side in SIDES], dtype=np.int64),
+            ratio,
+            height,
+        )
+
+    def read(self, pose: Pose, out: Floats) -> Floats:
+        """Read a pose into rows of `out` (m, 9). Return where the robot's hips (3,) are to be."""
+        world, path = pose.world, np.empty(3)
+        read_source(world.rotations, world.affine, *self._arguments, out, path)
+        return path
 
 
 def _build_map(left: Floats, turn: SourceTurn) -> Floats:

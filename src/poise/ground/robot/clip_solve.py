@@ -12,8 +12,12 @@ import numpy as np
 
 from poise.ground.robot.tree import RobotTree
 from poise.kernels.clip_least_squares import (
+    AT_LIMIT,
     BASE_COLUMNS,
+    MAX_LIMIT_ROUNDS,
+    MAX_STEP,
     PLACE,
+    REFERENCE_FPS,
     Tasks,
     compute_measure_size,
     compute_step,
@@ -27,7 +31,6 @@ from poise.maths.frame_masks import count_frames_to
 # Lengths are solved in those of a robot whose leg (thigh and shin) is this long, whatever the unit of its file.
 LEG_LENGTH = 0.6
 # weights of squared changes of step at 60 frames a second: joints [1/rad], place and rotation of the base
-REFERENCE_FPS = 60.0
 _JOINT_SMOOTHING, _PLACE_SMOOTHING, _TURN_SMOOTHING = 1.5, 200.0, 1.0
 # the same of what is added to a given motion: feet that are moved move the base over a tenth of a second
 _NEAR_JOINT_SMOOTHING, _NEAR_PLACE_SMOOTHING, _NEAR_TURN_SMOOTHING = 40.0, 20000.0, 1000.0
@@ -41,7 +44,7 @@ PAIR_WEIGHT = 40.0
 _MAX_ROUNDS = 20
 # the largest weight of a task in the first stages, and that of speeds; the gains of a round that end these stages
 _SOFT_WEIGHT, _SOFT_SPEED_WEIGHT, _SOFT_GAIN, _APART_GAIN = 10.0, 2000.0, 0.05, 0.01
-_MAX_REFUSALS, _REFUSALS_OF_FRAMES, MAX_LIMIT_ROUNDS = 6, 3, 4
+_MAX_REFUSALS, _REFUSALS_OF_FRAMES = 6, 3
 # a round that gains less of the cost is the last one: with more, speeds stay 2 % above their limits
 _MIN_GAIN = 1e-4
 _FIRST_DAMPING, _LEAST_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 10.0
@@ -49,9 +52,6 @@ _FIRST_DAMPING, _LEAST_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 10.0
 _REFUSED_DAMPING, _REFUSAL_FACTOR, _DAMPED_AROUND = 0.1, 20.0, 3
 # how much shorter a step is then, and how often
 _SHORTER, _MAX_SHORTENED = 0.25, 6
-# the longest step of a round
-MAX_STEP = 0.6
-AT_LIMIT = 1e-9
 
 
 class CapsulePairs(NamedTuple):

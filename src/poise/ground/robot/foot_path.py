@@ -14,6 +14,7 @@ import numpy as np
 
 from poise.ground.contact.contacts import find_runs
 from poise.ground.legs.clear import SwingingSoles, find_way_over
+from poise.kernels.robot_feet import MAX_PITCH_RAD
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import count_frames_to
@@ -36,7 +37,6 @@ _TURNS_TRIED, _TURN_WEIGHT, _OVER_LIMIT_WEIGHT = np.radians(np.linspace(-30.0, 3
 # one to the other; edges 60 mm apart are within 1 mm
 _EDGE_TILT_RAD = np.radians(1.0)
 _HEADING = np.array([1.0, 0.0, 0.0])  # the first axis of a foot
-MAX_PITCH_RAD = np.radians(70.0)
 # [s] of a single frame, which has no step of its own
 _SINGLE_STEP_S = 1.0 / 30.0
 
