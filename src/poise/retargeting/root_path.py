@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from poise.errors import PoiseError, UnsupportedError
 from poise.ground.bearing.parts import Bearing
-from poise.ground.contact.contacts import Contacts, find_runs
-from poise.ground.contact.soles import Soles, find_soles
+from poise.ground.contact.contacts import Contacts, Thresholds, find_runs
+from poise.ground.contact.soles import BALL_POINT, TIP_POINT, Soles, find_soles
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.motion import ANKLE, BALL, Motion, motion_of, rest_motion
 from poise.ground.found import analyse_clip, floor_of, with_bearing
@@ -114,9 +115,19 @@ def analyse_ground(clip: Clip, rig: Rig) -> ClipGround:
         pair = find_foot_pair(analysis.motion, analysis.soles)
         if pair is not None:
             analysis = analyse_clip(clip, figure, None, pair.pair_soles(analysis.soles), "keep")
-        return ClipGround(with_bearing(clip, analysis), pair=pair)
+        return ClipGround(with_bearing(clip, _lift_feet_on_tips(analysis)), pair=pair)
     except PoiseError as error:
         return ClipGround(None, f"contacts of the source are unknown: {error}")
+
+
+def _lift_feet_on_tips(analysis: ClipAnalysis) -> ClipAnalysis:
+    """Drop contacts of balls far over the tips of their toes.
+
+    A foot on its tip, as that of a leg that kneels, would be pulled down to its ball.
+    """
+    points, contacts = analysis.soles.points(analysis.fine), analysis.contacts
+    on_tip = points[..., BALL_POINT, 2] - points[..., TIP_POINT, 2] > Thresholds().ball_off
+    return analysis._replace(contacts=dataclasses.replace(contacts, ball=contacts.ball & ~on_tip))
 
 
 def measure_standing(clip: Clip, ground: ClipGround, body: Body) -> Standing:

@@ -31,6 +31,7 @@ from poise.model.skeleton import Kind, Skeleton
 _NEAR = {"hand": 0.16, "elbow": 0.11, "knee": 0.11, "hips": 0.2}  # [m] a joint that bears is no higher over the floor
 _SPEED = 0.35  # [m/s] nor does it move faster
 _ROLLING, _LOWEST = 0.8, 0.03  # [m/s], [m] a hand that is so near to its lowest may roll so fast
+_LANDED = 0.01  # [m] over its mean height while it bears a part begins and ends to bear
 _ABOVE = 0.4  # of the way from it to its shoulder or hip goes up from a part that bears
 _DOWN = 0.55  # of their height at rest: hips that are lower are those of a body that lies, if its torso is level
 _BENT, _LEVEL = np.radians(40.0), np.radians(70.0)  # from upright: so far a torso is no, and from there on a level one
@@ -164,8 +165,10 @@ def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing
     lies = _lasting(motion.times, shots, (down & (speed[:, -1] <= _SPEED))[:, None])[:, 0]
     if not (touches.any() or lies.any()):
         return None
+    heights = places[..., 2] - floor
     on = _lasting(motion.times, shots, _standing_on(touches, places, motion, shoulders, held))
-    clearance = _clearance(motion.times, places[..., 2] - floor, touches, on)
+    on = _trim_ends(motion.times, on, heights <= _clearance(motion.times, heights, touches, on) + _LANDED)
+    clearance = _clearance(motion.times, heights, touches, on)
     return Bearing(
         parts, motion.times, share, torso_level, lies, touches, on, clearance, places, shoulders, floor, arms
     )
@@ -231,6 +234,17 @@ def _standing_on(touches: Bools, places: Floats, motion: Motion, shoulders: Floa
     on[:, 1 : 2 * arms : 2] &= ~on[:, : 2 * arms : 2]
     on[:, 2 * arms : -1] &= ~held
     return on
+
+
+def _trim_ends(times: Floats, on: Bools, down: Bools) -> Bools:
+    """Trim runs of a mask (F, P). They begin and end where the part is `down`: one that falls is not held."""
+    trimmed = np.zeros_like(on)
+    for part in range(on.shape[1]):
+        for rows in runs(on[:, part], times):
+            landed = np.flatnonzero(down[rows, part])
+            if len(landed):
+                trimmed[rows[landed[0] : landed[-1] + 1], part] = True
+    return trimmed
 
 
 def arms_of(skeleton: Skeleton) -> tuple[BearingArm, ...]:
