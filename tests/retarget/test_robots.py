@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
@@ -246,6 +247,38 @@ def build_statue(fixed, missing=()):
     statue = poise.Skeleton.build(names, parents, kinds, offsets=person.A[kept, :3], axes=axes, up="y")
     roles = {role: joint for role, joint in build_rig(person).roles.joints.items() if joint in names}
     return build_rig(statue, humanoid=roles)
+
+
+def turn_frames(skeleton, part):
+    """Turn the frames behind the hinges of some joints, as USD files may have them, and nothing else."""
+    turn, A, B = rotations.about(np.array([0.0, 0.0, 1.0]), 0.5 * np.pi), skeleton.A.copy(), skeleton.B.copy()
+    matrix = rotations.as_matrix(turn)
+    for row in (row for row, name in enumerate(skeleton.names) if part in name):
+        B[row, :, :3] = B[row, :, :3] @ matrix
+        for child in skeleton.children[row]:
+            A[child, :3] = matrix.T @ A[child, :3]
+            A[child, 3:] = rotations.multiply(rotations.inverse(turn), A[child, 3:])
+    return dataclasses.replace(skeleton, A=A, B=B)
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
+def test_ankles_are_found_in_frames_that_are_turned_behind_them(data):
+    """The pitch of an ankle looked like its roll: soles of the H1 were 23 mm in the ground, and slid."""
+    walk, robot = poise.load(data / WALK), poise.load(data / "mjcf/h1.xml")
+    turned = robot.with_skeleton(turn_frames(robot.skeleton, "ankle"))
+    feet = poise.retarget(take_frames(walk), turned, source=walk).report.feet
+    assert feet["depth"] < 1.0
+    assert feet["skate"] < 0.5
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
+def test_a_turn_of_a_limb_with_few_hinges_is_told(data):
+    walk, robot = poise.load(data / WALK), poise.load(data / "mjcf/humanoid.xml")
+    match = poise.match(walk, robot).with_joint("leftUpperArm", turn=20.0).with_joint("leftUpperLeg", turn=20.0)
+    done, plain = (poise.retarget(take_frames(walk), robot, source=walk, match=one, ground=False, clear=False)
+                   for one in (match, match.with_joint("leftUpperArm", turn=0.0)))  # fmt: skip
+    assert "the match turns leftUpperArm: of a robot they have no effect" in done.notes
+    np.testing.assert_array_equal(done.poses.q, plain.poses.q)
 
 
 @pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")

@@ -60,7 +60,7 @@ class LiveRobot:
         has_ground = job.ground not in (None, False)
         no_feet = _check_ground(job) if has_ground else ""
         held = [no_feet] if no_feet else describe_skipped_feet(job) if has_ground else []
-        self.notes: tuple[str, ...] = (*self.robot.notes, *held, *describe_turns(job))
+        self.notes: tuple[str, ...] = (*self.robot.notes, *held, *describe_turns(job, self.robot))
         self._bodies, self._floor = (source, self.robot.body), Standing(0.0, self.robot.ankle)
         first = Clip(np.zeros(1), job.clip.poses[:1])
         builder = TaskBuilder(first, self._bodies, self.robot.tree, job.match, job.weights)

@@ -149,12 +149,12 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
             solved.poses, leave_out_added_joints(body, solved.skeleton), -find_level_path(solved.times, path)
         )
         solved = Clip(solved.times, poses, solved.name)
-    return solved, motion, (*robot.notes, *notes, *describe_turns(job), *held)
+    return solved, motion, (*robot.notes, *notes, *describe_turns(job, robot), *held)
 
 
-def describe_turns(job: RobotJob) -> list[str]:
+def describe_turns(job: RobotJob, robot: Robot) -> list[str]:
     """Describe turns of the match without effect."""
-    idle = list_idle_turns(job.bodies[1], job.match)
+    idle = list_idle_turns(robot.body, job.match, count_freedoms(robot.body, robot.tree))
     return [f"the match turns {', '.join(idle)}: of a robot they have no effect"] if idle else []
 
 

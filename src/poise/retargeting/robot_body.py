@@ -208,13 +208,13 @@ def _can_point(body: Body, tree: RobotTree, role: str, movers: Mapping[int, Coll
     way = normalise(points[end] - points[start])
     for row in (row for row in movers if row <= start):
         to_world = rotations.multiply(turns[row], rotations.inverse(tree.turns[row]))
-        axes = [_find_axis(tree, row, tree.unknowns[column]) for column in movers[row]]
+        axes = [find_axis(tree, row, tree.unknowns[column]) for column in movers[row]]
         if any(abs(float(rotations.rotate(to_world, axis) @ way)) < SAME_AXIS for axis in axes):
             return True
     return False
 
 
-def _find_axis(tree: RobotTree, row: int, unknown: Unknown) -> Floats:
+def find_axis(tree: RobotTree, row: int, unknown: Unknown) -> Floats:
     """Find the axis (3,) of a hinge in its node."""
     if unknown.axis is not None:
         return unknown.axis

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from poise.model.skeleton import Kind
 from poise.retargeting.body import Body, split_role
 from poise.retargeting.match import Match, MatchedJoint
 
-# parts whose segment can be turned about its bone
+# parts whose segment can be turned about its bone; the first ones point alone where they have fewer hinges than those
+# that turn a bone in any way
 _TURNED_PARTS = ("UpperLeg", "UpperArm", "Hand", "Foot")
+POINTING_PARTS, FULL_TURN = ("UpperLeg", "UpperArm"), 3
 
 
 def list_held_rows(body: Body, match: Match) -> set[int]:
@@ -46,17 +50,21 @@ def find_row(body: Body, match: Match, joint: int) -> MatchedJoint | None:
     return next((row for row in match.joints if row.target == name), None)
 
 
-def list_idle_turns(body: Body, match: Match) -> list[str]:
+def list_idle_turns(body: Body, match: Match, freedoms: Mapping[str, int]) -> list[str]:
     """List the roles with a turn of no effect.
 
-    Shins and forearms point; of trunk and neck the ends turn.
+    Shins, forearms and what has few hinges point, what is fixed does not move; of trunk and neck the ends turn.
+
+    freedoms  of parts of limbs, as by `count_freedoms`
     """
     turning = {body.spine.rows[0], body.spine.rows[-1]}
     if any(body.skeleton.kinds[row] != Kind.FIXED for row in body.neck.rows[1:]):
         turning.add(body.neck.rows[-1])
-    return [
-        row.role
-        for row in match.joints
-        if row.is_used and row.turn
-        and split_role(row.role)[1] not in _TURNED_PARTS and body.rows[row.role] not in turning
-    ]  # fmt: skip
+
+    def has_effect(role: str) -> bool:
+        part = split_role(role)[1]
+        if part in _TURNED_PARTS:
+            return freedoms.get(role, FULL_TURN) >= (FULL_TURN if part in POINTING_PARTS else 1)
+        return body.rows[role] in turning
+
+    return [row.role for row in match.joints if row.is_used and row.turn and not has_effect(row.role)]

@@ -22,8 +22,8 @@ from poise.model.roles.bone_names import SIDES
 from poise.model.roles.character_tree import SAME_AXIS
 from poise.retargeting.body import NEXT_PARTS, Body, Segment
 from poise.retargeting.match import Match
-from poise.retargeting.robot_body import count_freedoms, turn_to_body
-from poise.retargeting.robot_match import find_row, list_held_rows, list_idle_turns
+from poise.retargeting.robot_body import count_freedoms, find_axis, turn_to_body
+from poise.retargeting.robot_match import FULL_TURN, POINTING_PARTS, find_row, list_held_rows, list_idle_turns
 from poise.retargeting.robot_weights import RobotWeights
 
 # weights of rotations and directions [1/rad]
@@ -36,7 +36,6 @@ _HIPS_WEIGHT, _SWING_WEIGHT, _STANDING_WEIGHT = 8.0, 10.0, 1500.0
 _NEAR_GROUND_WEIGHT = 120.0
 # of hips that stay as at rest
 _HELD_HIPS_WEIGHT = 30.0
-_FULL_TURN = 3  # hinges that turn a bone in any way; with fewer it points alone
 _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
 _ACROSS_SOLE = np.array([0.0, 1.0, 0.0])  # the second axis of a foot
 _UP = np.array([0.0, 0.0, 1.0])  # of a trunk joint's segment
@@ -85,7 +84,7 @@ class TaskBuilder:
         self.held = list_held_rows(target, match)
         self._freedoms = count_freedoms(target, tree)
         self._used = {row.role for row in match.joints if row.is_used and self._freedoms.get(row.role, 1)}
-        self._idle_turns = list_idle_turns(target, match)
+        self._idle_turns = list_idle_turns(target, match, self._freedoms)
         self.turns = rotations.multiply(source.world_turn, world.rotations)
         self.places = rotations.rotate(source.world_turn, world.positions)
         to_body = turn_to_body(target.reference.body)
@@ -191,7 +190,7 @@ class TaskBuilder:
     def _list_ankle_axes(self, side: str) -> list[tuple[Floats, float]]:
         """List axes of hinges behind the knee in those of the foot.
 
-        With each goes how far [rad] it turns to both sides. A ball has hinges about all axes.
+        With each goes how far [rad] it turns to both sides. A ball is three hinges.
         """
         segment, skeleton = self.target.segments[f"{side}Foot"], self.tree.skeleton
         path = skeleton.list_path(segment.row)
@@ -200,9 +199,10 @@ class TaskBuilder:
         axes: list[tuple[Floats, float]] = []
         for unknown in self.tree.unknowns:
             if unknown.row in behind_knee:
-                own = np.eye(3) if unknown.order else skeleton.axes[unknown.row, None]
-                turned = rotations.rotate(to_foot, rotations.rotate(self.rest_turns[unknown.row], own))
-                axes += [(axis, max(min(-unknown.low, unknown.high), 0.0)) for axis in turned]
+                own = find_axis(self.tree, unknown.row, unknown)
+                turned = rotations.rotate(rotations.inverse(self.tree.turns[unknown.row]), own)
+                axis = rotations.rotate(to_foot, rotations.rotate(self.rest_turns[unknown.row], turned))
+                axes.append((axis, max(min(-unknown.low, unknown.high), 0.0)))
         return axes
 
     def find_foot_turns(self, side: str) -> Floats:
@@ -231,7 +231,7 @@ class TaskBuilder:
             }
             for part, weight in turned.items():
                 role = f"{side}{part}"
-                if role in self._used and part != "Hand" and self._freedoms[role] < _FULL_TURN:
+                if role in self._used and part in POINTING_PARTS and self._freedoms[role] < FULL_TURN:
                     self._add_direction(role, limbs * _LOWER_WEIGHT)
                 elif role in self._used:
                     self._add_turn(self.target.segments[role], self.find_segment_turn(role), weight)
