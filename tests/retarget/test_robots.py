@@ -384,6 +384,16 @@ def test_swinging_soles_keep_out_of_steps(walking_g1, rise, going):
     assert measure_leap(done, "pelvis") < 0.005
 
 
+@pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
+@pytest.mark.parametrize(("name", "rise", "going"), [("robots/h1.urdf", 0.15, 0.3), ("mjcf/h1.xml", 0.17, 0.28)])
+def test_swinging_feet_pass_beside_edges(data, name, rise, going):
+    """High over the lower tread, a foot left its path beside a riser, and its heel was 5 to 61 mm in the step."""
+    walk, robot = poise.load(data / WALK), poise.load(data / name)
+    feet = poise.retarget(walk, robot, ground=poise.Terrain.stairs(rise, going)).report.feet
+    assert feet["depth"] < 1.0
+    assert feet["skate"] < 0.5
+
+
 def measure_leap(done, joint):
     """The largest change of step of a joint [m]."""
     places = done.poses.world.positions[:, done.skeleton.index(joint)]

@@ -28,6 +28,8 @@ MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
 # places ahead and behind in which even ground is looked for; of the sole's length: what is even, and how far feet
 # keep from edges where they stand, and where they swing
 _PLACES_TRIED, _MAX_UNEVEN, _EDGE, _PASSING = 20, 0.03, 0.05, 0.01
+# of the sole's length: how far around it ground is near; swinging feet get off their path by as much
+_AROUND = 0.1
 # places tried to each side, within a sole's width; cosine: uneven ground that is steeper is an edge, and has no slope
 _SIDE_PLACES_TRIED, _MIN_LEVEL_COSINE = 4, 0.7
 # [rad] turns of standing feet from the source's heading that are tried; their weight beside the angle of a leg to the
@@ -336,10 +338,11 @@ def clear_swings(
 def measure_heights(path: FootPath, sole: RobotSole, sample: GroundSampler) -> Floats:
     """Measure heights (F, 2) of heel and ball over the ground.
 
-    The lower corner of each counts, and the highest ground under the sole.
+    The lower corner of each counts, and the highest ground under the sole and around it: a foot that passes beside an
+    edge is near it.
     """
-    corners = path.find_corners(sole)
-    ground = np.max([sample(corner[:, :2])[0] for corner in corners], axis=0)
+    corners, around = path.find_corners(sole), path.find_corners(sole.widen(_AROUND * (sole.ball - sole.heel)))
+    ground = np.max([sample(corner[:, :2])[0] for corner in (*corners, *around)], axis=0)
     return (corners[..., 2] - ground).reshape(2, 2, -1).min(axis=1).T
 
 
