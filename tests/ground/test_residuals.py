@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from poise import Terrain
 from poise.ground.figure.footing import Footing
-from poise.ground.trajectory.leg_problem import BALL, BEND, FOLD, HEEL, LEAN, REACH, TIP
+from poise.ground.trajectory.leg_problem import BALL, BEND, FOLD, HEEL, REACH, TIP
 from poise.ground.trajectory.residuals import (
     differentiate_residuals,
     find_plane,
@@ -144,12 +144,6 @@ class TestRows:
     def test_toes_that_bend_too_far(self, problem):
         assert np.argwhere(find_rows(problem, toes=ARM_M * np.radians(80.0))).tolist() == [[0, BEND]]
         assert not find_rows(problem, toes=ARM_M * np.radians(20.0)).any()
-
-    def test_a_heel_goes_up_for_a_shin_that_leans_too_far(self, problem):
-        """The shins of who crouches lean ahead by 20 degrees."""
-        strict = dataclasses.replace(problem, leans=np.full_like(problem.leans, np.sin(np.radians(10.0))))
-        assert np.argwhere(find_rows(strict)).tolist() == [[0, LEAN], [1, LEAN]]
-        assert find_rows(strict, heel=ARM_M * np.radians(25.0))[:, LEAN].tolist() == [False, True]
 
 
 class TestGround:

@@ -25,7 +25,7 @@ from poise.ground.figure.footing import Footing
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 
-REACH, FOLD, HEEL, BALL, TIP, BEND, LEAN = range(7)  # rows of a leg
+REACH, FOLD, HEEL, BALL, TIP, BEND = range(6)  # rows of a leg
 FOOT_TAU_S = 0.1  # [s] a third of a swing: an edit is over before the foot comes down again
 _TOE_WEIGHT = 0.5  # of other joints, for each of the two of the toes: they are one foot
 
@@ -106,8 +106,6 @@ class LegProblem:
         (F, 3, L) by which heels, balls and tips may be in the ground.
     bend
         (F, L) [rad] by which toes bend more than they may; below 0 if they do not.
-    leans
-        (F, L) sines of the angles by which shins may lean ahead over their soles.
     free
         (F, K) which unknowns may change.
     """
@@ -128,7 +126,6 @@ class LegProblem:
     shortest: Floats
     depths: Floats
     bend: Floats
-    leans: Floats
     free: Bools
 
     def take_frames(self, frames: slice | Ints) -> LegProblem:

@@ -46,7 +46,7 @@ def measure_residuals(problem: LegProblem, values: Floats) -> Residuals:
     rows = np.empty((len(values), kernels.ground.leg_moves.ROWS * ankles.shape[1]))
     kernels.ground.leg_moves.measure_moves(
         found, points, ankles, ground, problem.wanted, problem.longest, problem.shortest, problem.depths, problem.bend,
-        problem.feet.bends, problem.leans, values, problem.point_weights, problem.value_weights, changes, rows, cost,
+        problem.feet.bends, values, problem.point_weights, problem.value_weights, changes, rows, cost,
     )  # fmt: skip
     return Residuals(values, changes, rows, cost, points, ground, tilts)
 

@@ -11,7 +11,7 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.cyclic import CLOSE_M, Repeats
 from poise.ground.contact.soles import MAX_TOE_BEND_RAD, STIFF_TIP_M, TIP_POINT, Soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, rows_of
+from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, Motion, rows_of
 from poise.ground.figure.steps import has_neighbours, stride_of
 from poise.ground.legs.feet import Feet, level_axes
 from poise.ground.legs.legs import (
@@ -20,7 +20,6 @@ from poise.ground.legs.legs import (
     base_heights,
     bend_axes,
     bend_legs,
-    find_largest_leans,
     leg_lengths,
     longest_reach,
 )
@@ -36,7 +35,7 @@ from poise.ground.trajectory.residuals import (
 from poise.ground.trajectory.solver import solve_problem
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.frame_masks import find_following, measure_time_from
+from poise.maths.frame_masks import find_following
 from poise.maths.smoothing import interpolate_frames, smoothstep
 from poise.maths.vectors import dot, make_vertical, normalise
 
@@ -94,7 +93,7 @@ def _solve(
         few, targets = rows_of(motion, rows), rows_of(feet, rows)
         _, values = _solve(few, soles, contacts.every(stride), targets, still[rows], footing, stretch)
         start = interpolate_frames(values, stride, len(motion)) * problem.free
-    problem = _lengthen_bones(problem, _NEARLY_TRUE, motion, soles, contacts, feet)
+    problem = _lengthen_bones(problem, _NEARLY_TRUE, motion, soles, contacts)
     problem = dataclasses.replace(problem, emphasis=weigh_pops(problem, start))
     return problem, solve_problem(problem, start=start)
 
@@ -165,23 +164,15 @@ def make_problem(
         shortest=shortest,
         depths=_allowed_depths(moving, contacts, footing),
         bend=_excess_bend(motion, soles, feet),
-        leans=np.empty(0),
         free=free,
     )
-    return _lengthen_bones(problem, _LONGER, motion, soles, contacts, feet)
+    return _lengthen_bones(problem, _LONGER, motion, soles, contacts)
 
 
-def _lengthen_bones(
-    problem: LegProblem, longer: float, motion: Motion, soles: Soles, contacts: Contacts, feet: Feet
-) -> LegProblem:
+def _lengthen_bones(problem: LegProblem, longer: float, motion: Motion, soles: Soles, contacts: Contacts) -> LegProblem:
     """Return a problem with longer bones, and what is wanted of them."""
     problem = dataclasses.replace(problem, lengths=np.full(problem.longest.shape, longer))
-    source = _place_source(motion, soles, problem)
-    return dataclasses.replace(
-        problem,
-        wanted=_want_changes(source, contacts, problem),
-        leans=_allowed_leans(motion, soles, source, feet.free),
-    )
+    return dataclasses.replace(problem, wanted=_want_changes(_place_source(motion, soles, problem), contacts, problem))
 
 
 def _find_pelvis_tau(step: float) -> float:
@@ -245,20 +236,6 @@ def _want_changes(source: Floats, contacts: Contacts, problem: LegProblem) -> Fl
     foot = np.arange(kernels.ground.leg_moves.POINTS) >= _FIRST_OF_FOOT
     of_foot = (stands[..., None] & foot).reshape(len(source), -1, 1)
     return np.where(of_foot, difference_twice(put), difference_twice(source))
-
-
-def _allowed_leans(motion: Motion, soles: Soles, source: Floats, free: Bools) -> Floats:
-    """Return the largest lean (F, L) of shins, as a sine.
-
-    Only heels that are free rise for that, smoothly from where they leave the ground.
-
-    source  (F, 5 L, 3) joints as animated
-    free    (F, L) whether the heel is free and the ball stands
-    """
-    joints = source.reshape(motion.places.shape)
-    most = find_largest_leans(motion, soles, joints[:, :, KNEE] - joints[:, :, ANKLE])
-    since, _ = measure_time_from(motion.times, ~free)
-    return most + 1.0 - smoothstep(np.minimum(since / FOOT_TAU_S, 1.0))
 
 
 def _allowed_depths(feet: FeetInMotion, contacts: Contacts, footing: Footing) -> Floats:

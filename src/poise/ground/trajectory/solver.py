@@ -8,14 +8,13 @@ So memory does not grow with the number of frames, and blocks run in threads.
 
 from __future__ import annotations
 
-import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from poise import kernels
-from poise.ground.trajectory.leg_problem import LEAN, LegProblem
+from poise.ground.trajectory.leg_problem import LegProblem
 from poise.ground.trajectory.residuals import Residuals, differentiate_residuals, measure_residuals
 from poise.maths.arrays import Bools, Floats, get_scratch
 from poise.maths.smoothing import average_hann, compute_window_max, smoothstep
@@ -32,7 +31,6 @@ _DAMPING, _MIN_DAMPING, _MAX_DAMPING = 0.1, 1e-3, 1e4  # at first, at least, at 
 _RAISE, _LOWER = 8.0, 0.2  # of the damping, after a step that made a frame worse, and after others
 _WORSE = 1.0  # times the mean cost of frames: a frame that became worse by more is worse
 _AROUND = 8  # frames on each side that are damped with it
-_STEEPEST = 2.0  # more than the sine of any lean
 
 
 def solve_problem(problem: LegProblem, threads: int = 2, start: Floats | None = None) -> Floats:
@@ -63,21 +61,9 @@ def solve_problem(problem: LegProblem, threads: int = 2, start: Floats | None = 
 
 
 def _solve_block(problem: LegProblem, start: Floats | None) -> Floats:
-    """Return the best values (F, K) of all frames of a problem.
-
-    Without a start shins may lean as they will until legs are within reach: the first step, from straight legs, would
-    raise heels far too much.
-    """
-    whole = np.ones(len(problem.free), dtype=np.bool_)
-    if start is not None:
-        values = start.copy()
-        _improve(problem, values, whole)
-        return values
-    values, steep = np.zeros(problem.free.shape), np.full_like(problem.leans, _STEEPEST)
-    _improve(dataclasses.replace(problem, leans=steep), values, whole)
-    rows = measure_residuals(problem, values).rows.reshape(len(values), -1, kernels.ground.leg_moves.ROWS)
-    leaning = np.asarray((rows[..., LEAN] > 0.0).any(axis=1))
-    _improve(problem, values, _widen(leaning, round(_FELT_S / problem.step)))
+    """Return the best values (F, K) of all frames of a problem."""
+    values = np.zeros(problem.free.shape) if start is None else start.copy()
+    _improve(problem, values, np.ones(len(values), dtype=np.bool_))
     return values
 
 

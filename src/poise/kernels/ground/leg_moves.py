@@ -32,11 +32,10 @@ from poise.kernels.vec_quat import (
 ARM_M = 0.2  # [m] from where heels and toes turn is where their way is counted: about a foot's length
 UNKNOWNS = 6  # of a leg: pelvis, ball x, y, z, heel, toes
 POINTS = 5  # hip, knee, ankle, joint of the toes, end of the toes
-ROWS = 7  # of a leg: reach, fold, heel, ball, tip, bend of the toes, lean of the shin
+ROWS = 6  # of a leg: reach, fold, heel, ball, tip, bend of the toes
 _OWN = UNKNOWNS - 1  # unknowns of a leg alone
 _ROW_WEIGHT = 5e4  # [1/s^2] a row of 1 mm counts as 50 m/s^2: rows end within 0.1 mm of where they may be
 _BEND_FIRST = 10.0  # times as much as others: toes in front of a riser rather touch it than bend over
-_LEAN_WEIGHT = 1000.0  # [1/s^2] a shin that leans too far by 10 degrees counts as 35 m/s^2: heels rise softly
 _MIN_HEIGHT = 0.03  # [share of the thigh] a knee nearer to the line of its leg has a slope as if it were so far away
 _MIN_SUM = 1e-6  # 1 + cosine of two directions, below which they count as opposite
 
@@ -271,11 +270,10 @@ def place_points(places, axes, up, balls, across, arms, longest, lengths, soles,
 
 
 @device_function
-def write_rows(rows, i, j, leg, points, ground, depths, bend, bends, lean, values):
+def write_rows(rows, i, j, leg, points, ground, depths, bend, bends, values):
     """Write the rows of a leg.
 
-    leg   its chord, the longest and the shortest one [m]
-    lean  sine of the angle by which its shin leans ahead too far
+    leg  its chord, the longest and the shortest one [m]
     """
     first, k = ROWS * j, 1 + _OWN * j
     rows[i, first] = _ROW_WEIGHT * (leg.x - leg.y)
@@ -284,19 +282,11 @@ def write_rows(rows, i, j, leg, points, ground, depths, bend, bends, lean, value
         rows[i, first + 2 + p] = _ROW_WEIGHT * (ground[i, p, j] - points[i, p, j, 2] - depths[i, p, j])
     turned = ARM_M * bend[i, j] + values[i, k + 3] + values[i, k + 4] if bends[i, j] else -1.0
     rows[i, first + 5] = _ROW_WEIGHT * _BEND_FIRST * turned
-    rows[i, first + 6] = _LEAN_WEIGHT * ARM_M * lean
 
 
-@inline
-def point_ahead(points, j):
-    """Return the unit vector from heel to ball of leg j. 0 for a foot of one point."""
-    way = sub(read_vec(points[1], j), read_vec(points[0], j))
-    return scale(way, 1.0 / max(norm(way), 1e-300))
-
-
-@kernel("F3 F4 F3 F3 F3 F2 F2 F3 F2 B2 F2 F2 F2 F2 wF3 wF2 wF1 ->")
+@kernel("F3 F4 F3 F3 F3 F2 F2 F3 F2 B2 F2 F2 F2 wF3 wF2 wF1 ->")
 def measure_moves(
-    found, points, ankles, ground, wanted, longest, shortest, depths, bend, bends, leans, values, point_weights,
+    found, points, ankles, ground, wanted, longest, shortest, depths, bend, bends, values, point_weights,
     value_weights, changes, rows, costs,
 ):  # fmt: skip
     """Measure what is left of a leg problem where its points are.
@@ -307,10 +297,9 @@ def measure_moves(
     longest, shortest             (F, L) chords that a leg may have [m]
     depths                        (F, 3, L) by which the points may be in the ground [m]
     bend                          (F, L) [rad] by which toes bend more than they may, without the moves
-    leans                         (F, L) sines of the angles by which shins may lean ahead over their soles
     point_weights, value_weights  (F, 5 L), (F, 1 + 5 L) of squares
     changes                       (F, 5 L, 3) of step beyond those wanted, out; at the ends there are none
-    rows                          (F, 7 L) above 0 where violated, out
+    rows                          (F, 6 L) above 0 where violated, out
     costs                         (F,) half the sum of the weighed squares of each frame, out
     """
     frames, legs, last = ankles.shape[0], ankles.shape[1], ankles.shape[0] - 1
@@ -326,10 +315,8 @@ def measure_moves(
             total += point_weights[i, p] * dot(change, change)
         for j in range(legs):
             chord = norm(sub(read_vec(ankles[i], j), read_vec(found[i], POINTS * j)))
-            leg, shin = Vec(chord, longest[i, j], shortest[i, j]), read_vec(found[i], POINTS * j + 1)
-            shin = sub(shin, read_vec(found[i], POINTS * j + 2))
-            lean = dot(shin, point_ahead(points[i], j)) / max(norm(shin), 1e-300) - leans[i, j]
-            write_rows(rows, i, j, leg, points, ground, depths, bend, bends, lean, values)
+            leg = Vec(chord, longest[i, j], shortest[i, j])
+            write_rows(rows, i, j, leg, points, ground, depths, bend, bends, values)
         for r in range(ROWS * legs):
             violation = max(rows[i, r], 0.0)
             total += violation * violation
@@ -398,24 +385,6 @@ def write_row_slopes(slopes, j, way, foot, lies, points, tilts, bends):
         slopes[first + 5, 4] = slopes[first + 5, 5] = w * _BEND_FIRST
 
 
-@device_function
-def write_lean_slopes(slopes, j, point_slopes, shin, lies, ahead):
-    """Write derivatives of the lean of the shin of leg j.
-
-    point_slopes  derivatives of points (P, 3, 6)
-    shin          from ankle to knee
-    ahead         the unit vector from heel to ball
-    """
-    weight, length = _LEAN_WEIGHT * ARM_M, max(norm(shin), 1e-300)
-    along = scale(shin, 1.0 / length)
-    across = scale(sub(ahead, scale(along, dot(along, ahead))), weight / length)
-    knee, ankle, row = point_slopes[POINTS * j + 1], point_slopes[POINTS * j + 2], slopes[ROWS * j + 6]
-    for k in range(UNKNOWNS):
-        way = Vec(knee[0, k] - ankle[0, k], knee[1, k] - ankle[1, k], knee[2, k] - ankle[2, k])
-        row[k] = dot(across, way)
-    row[4] += weight * dot(along, cross(lies, ahead)) / ARM_M
-
-
 @kernel("F4 F3 F1 F3 F3 F4 F2 F2 B2 F2 F4 F4 wF4 wF3 ->")
 def differentiate_moves(
     places, axes, up, balls, across, arms, longest, lengths, bends, values, points, tilts, slopes, row_slopes
@@ -442,5 +411,3 @@ def differentiate_moves(
             by_target = ((knee_x, knee_y, knee_z), (ankle_x, ankle_y, ankle_z))
             write_joint_slopes(slopes[i], j, by_target, foot, lies)
             write_row_slopes(row_slopes[i], j, fold.chord, foot, lies, points[i], tilts[i], bends[i, j])
-            shin = sub(find_knee(shape, fold, axis), scale(fold.chord, fold.reach))
-            write_lean_slopes(row_slopes[i], j, slopes[i], shin, lies, point_ahead(points[i], j))
