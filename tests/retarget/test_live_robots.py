@@ -226,6 +226,29 @@ def test_feet_of_a_live_robot_stand(walking_g1):
     assert max(speed - 1.0, beyond) <= 1e-6
 
 
+@pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
+def test_a_live_robot_without_ankle_roll_stands_on_lower_edges(data, walking_g1):
+    """The middle of a tilted sole was held, 3.5 mm over its lower edge (median)."""
+    walk, _, clip, done = walking_g1
+    live = poise.Retargeter(walk, poise.load(data / "mjcf/h1.xml"), ground=True)
+    shown = [live(clip.poses[frame], 1.0 / clip.fps) for frame in range(len(clip))]
+    world = poise.Pose(shown[0].skeleton, np.array([pose.q for pose in shown])).world
+    for column, side in enumerate(done.contacts.legs):
+        feet, axes, sole = find_sole(live, side)
+        turns = rotations.multiply(world.rotations[:, feet], axes)
+        corners = world.positions[:, feet] + rotations.rotate(turns, sole.list_corners()[:, None])
+        lowest = corners[..., 2].min(axis=0)[done.contacts.any[:, column]]
+        assert np.median(np.abs(lowest)) < 0.0005
+        assert lowest.min() > -0.001
+
+
+def find_sole(live, side):
+    """The row of a foot, its axes in the row's frame and its sole."""
+    robot = live._figure.robot
+    segment = robot.body.segments[f"{side}Foot"]
+    return segment.row, segment.row_frame, robot.soles[side]
+
+
 def test_a_live_robot_goes_up_a_slope(walking_g1):
     walk, robot, clip, done = walking_g1
     slope = Terrain.slope(8.0, direction=(1, 0, 0), up="z")

@@ -7,7 +7,8 @@ f feet have named columns:
     soles    (f, SOLE)    lengths of each sole and leg
     plane    (PLANE,)     the ground
     state    (f, STATE)   what each foot remembers; zeros before the first frame
-    aims     (m, 9)       what tasks aim at; of each foot three: rotation, heel, ball
+    aims     (m, 9)       what tasks aim at; of each foot rotation, heel, ball; without roll rotation, two corners of
+                          the heel, two of the ball
     weights  (1, m)       what they weigh
 """
 
@@ -36,12 +37,11 @@ from poise.kernels.vec_quat import (
 )
 
 # Columns of soles: how far a sole reaches behind and ahead of its ankle, the ankle's height, half of its widths; thigh
-# and shin; the hip joint from the middle of both; the length of the robot's legs
-HEEL, BALL, HEIGHT, HEEL_WIDTH, BALL_WIDTH, THIGH, SHIN, HIP, LEG = 0, 1, 2, 3, 4, 5, 6, 7, 10
-POINTS = 11  # two: heel and ball
-TO_NODE = 17  # rotation (9,) from the foot's axes to the node of its task
-WEIGHTS = 26  # three rows of rotation, heel, ball: in the air, in the air at the ground, standing
-SOLE = 35
+# and shin; the hip joint from the middle of both; the length of the robot's legs; 1 where the ankle rolls, else 0
+HEEL, BALL, HEIGHT, HEEL_WIDTH, BALL_WIDTH, THIGH, SHIN, HIP, LEG, ROLLS = 0, 1, 2, 3, 4, 5, 6, 7, 10, 11
+TO_NODE = 12  # rotation (9,) from the foot's axes to the node of its task
+WEIGHTS = 21  # three rows of rotation, heel, ball: in the air, in the air at the ground, standing
+SOLE = 30
 # Columns of plane: height at the origin, slopes ahead and to the left, its normal
 LEVEL, SLOPES, NORMAL, PLANE = 0, 1, 3, 6
 # Columns of state: how firmly it stands; whether there was a frame, and whether heel and ball stood in it; where the
@@ -51,7 +51,7 @@ LEVEL, SLOPES, NORMAL, PLANE = 0, 1, 3, 6
 FIRMNESS, IS_SHOWN, STOOD, FREE, AT, AXES, SPEED, FREE_SPEED = 0, 1, 2, 4, 7, 10, 19, 24
 LEFT_BEHIND, HAS_STANCE, STANCE, AWAY, TURNED, PITCHED, STATE = 29, 30, 31, 43, 49, 55, 57
 _SPEED_SIZE = 5
-FOOT_TASKS = 3  # rotation, heel, ball
+_KINDS = 3  # of weights: rotation, heel, ball
 
 # [s] in which half of a change is over (a foot comes to stand or leaves the ground), and how long until it is firm
 _HALF_LIFE_S, _FIRM_S = 0.05, 0.05
@@ -64,6 +64,9 @@ _SPRING_RATE = 1.678
 _FARTHEST_LEGS, _MAX_TURN_RAD, _NEAR_SHARE = 0.17, math.radians(45.0), 0.3
 _MIN_LEVEL_LENGTH = 0.5  # of a heading: steeper feet have none
 MAX_PITCH_RAD = math.radians(70.0)
+# [rad] a sole that is tilted by more stands on one edge. Below it both share the hold, which then does not leap from
+# one to the other; edges 60 mm apart are within 1 mm
+EDGE_TILT_RAD = math.radians(1.0)
 NEAR_HEIGHT_LEGS = 0.1  # [leg lengths] over the ground in which the weight of a swinging foot falls
 _BODY_HALF_LIFE_S = 0.08  # in which half of the shift is over by which the body goes along with its feet
 _TINY_LENGTH = 1e-12
@@ -326,24 +329,71 @@ def move_foot(sole, plane, state, ankle, axes, heel, ball, dt, matrix):
     return place, shown
 
 
+@device_function
+def lean_foot(sole, place, axes, hip):
+    """Tilt a foot about its lower edge as its leg leans. Return its ankle and axes.
+
+    An ankle without roll keeps the right axis square to the way to its hip joint.
+    """
+    leg = sub(hip, place)
+    angle = math.atan2(-dot(leg, axes.right), dot(leg, axes.up))
+    rise = math.sin(angle)
+    side = -1.0 if rise > 0.0 else 1.0
+    heel = Vec(sole[HEEL], -sole[HEIGHT], side * sole[HEEL_WIDTH])
+    edge = sub(Vec(sole[BALL], -sole[HEIGHT], side * sole[BALL_WIDTH]), heel)
+    length = norm(edge)
+    edge = scale(edge, 1.0 / length) if length > _TINY_LENGTH else Vec(1.0, 0.0, 0.0)
+    tilt = -math.asin(clamp(rise / edge.x, -1.0, 1.0)) if edge.x > 0.0 else 0.0
+    turn = exp_rotation(scale(combine(axes, edge.x, edge.y, edge.z), tilt))
+    tilted = Axes(rotate(turn, axes.ahead), rotate(turn, axes.up), rotate(turn, axes.right))
+    away = sub(combine(axes, heel.x, heel.y, heel.z), combine(tilted, heel.x, heel.y, heel.z))
+    return add(place, away), tilted
+
+
 @inline
+def weigh(sole, kind, near, firmness):
+    """Weigh a task of a foot by how firmly it stands."""
+    in_air, at_ground = sole[WEIGHTS + kind], sole[WEIGHTS + _KINDS + kind]
+    swinging = in_air + near * (at_ground - in_air)
+    return swinging + firmness * (sole[WEIGHTS + 2 * _KINDS + kind] - swinging)
+
+
+@inline
+def measure_near(sole, plane, point):
+    """Measure how near a point is to the ground, 0 to 1."""
+    return clamp(1.0 - (point.z - measure_height(plane, point)) / (NEAR_HEIGHT_LEGS * sole[LEG]), 0.0, 1.0)
+
+
+@device_function
 def write_tasks(sole, plane, place, axes, firmness, first, aims, weights):
-    """Write targets and weights of a foot's tasks."""
+    """Write targets and weights of a foot's tasks. Return the first task behind them."""
     for k in range(3):
-        ahead, up, right = sole[TO_NODE + k], sole[TO_NODE + 3 + k], sole[TO_NODE + 6 + k]
-        column = combine(axes, ahead, up, right)
+        column = combine(axes, sole[TO_NODE + k], sole[TO_NODE + 3 + k], sole[TO_NODE + 6 + k])
         aims[first, k], aims[first, 3 + k], aims[first, 6 + k] = column.x, column.y, column.z
-    for task in range(FOOT_TASKS):
-        in_air, at_ground = sole[WEIGHTS + task], sole[WEIGHTS + FOOT_TASKS + task]
-        standing, swinging = sole[WEIGHTS + 2 * FOOT_TASKS + task], in_air
-        if task:
-            along = POINTS + 3 * (task - 1)
-            point = add(place, combine(axes, sole[along], sole[along + 1], sole[along + 2]))
-            write_vec_at(aims[first + task], 0, point)
-            height = point.z - measure_height(plane, point)
-            near = clamp(1.0 - height / (NEAR_HEIGHT_LEGS * sole[LEG]), 0.0, 1.0)
-            swinging += near * (at_ground - in_air)
-        weights[0, first + task] = swinging + firmness * (standing - swinging)
+    weights[0, first] = weigh(sole, 0, 0.0, firmness)
+    task = first + 1
+    if sole[ROLLS] > 0.0:
+        for end in range(2):
+            point = add(place, combine(axes, sole[HEEL + end], -sole[HEIGHT], 0.0))
+            write_vec_at(aims[task], 0, point)
+            weights[0, task] = weigh(sole, 1 + end, measure_near(sole, plane, point), firmness)
+            task += 1
+        return task
+    tilt = math.asin(clamp(dot(axes.right, read_vec_at(plane, NORMAL)), -1.0, 1.0))
+    left = clamp(0.5 + 0.5 * tilt / EDGE_TILT_RAD, 0.0, 1.0)
+    for end in range(2):
+        along, across = sole[HEEL + end], sole[HEEL_WIDTH + end]
+        corners = (
+            add(place, combine(axes, along, -sole[HEIGHT], -across)),
+            add(place, combine(axes, along, -sole[HEIGHT], across)),
+        )
+        near = max(measure_near(sole, plane, corners[0]), measure_near(sole, plane, corners[1]))
+        weight = weigh(sole, 1 + end, near, firmness)
+        write_vec_at(aims[task], 0, corners[0])
+        write_vec_at(aims[task + 1], 0, corners[1])
+        weights[0, task], weights[0, task + 1] = math.sqrt(left) * weight, math.sqrt(1.0 - left) * weight
+        task += 2
+    return task
 
 
 @gil_kernel("F2 F1 B2 F1 i i f wF1 wF2 wF2 wF2 sF1 ->")
@@ -358,7 +408,7 @@ def move_feet(soles, plane, contacts, path, first_task, first_source, dt, shift,
     shift         (4,) of the body with its feet, and 1 after the first frame, else 0
     matrix        (9,) scratch memory
     """
-    count = len(soles)
+    count, task = len(soles), first_task
     hips, shifts = read_axes(aims[first_source], 0), Vec(0.0, 0.0, 0.0)
     for f in range(count):
         sole, own = soles[f], state[f]
@@ -370,7 +420,9 @@ def move_feet(soles, plane, contacts, path, first_task, first_source, dt, shift,
         )
         ankle, axes = add(hip, add(thigh, shin)), read_axes(aims[first_source + 1 + f], 0)
         place, shown = move_foot(sole, plane, own, ankle, axes, contacts[f, 0], contacts[f, 1], dt, matrix)
-        write_tasks(sole, plane, place, shown, own[FIRMNESS], first_task + FOOT_TASKS * f, aims, weights)
+        if sole[ROLLS] == 0.0:
+            place, shown = lean_foot(sole, place, shown, add(hip, read_vec_at(shift, 0)))
+        task = write_tasks(sole, plane, place, shown, own[FIRMNESS], task, aims, weights)
         shifts = add(shifts, scale(sub(place, ankle), 1.0 / count))
     left = 0.5 ** (dt / _BODY_HALF_LIFE_S) if shift[3] > 0.0 else 0.0
     write_vec_at(shift, 0, add(shifts, scale(sub(read_vec_at(shift, 0), shifts), left)))

@@ -94,9 +94,9 @@ def _add_tasks(builder: TaskBuilder, robot: Robot, side: str) -> Floats:
     """Add the tasks of a foot. Return what is the same in all frames, as in `kernels/robot_feet.py`."""
     sole = robot.soles[side]
     nowhere = FootPath(np.zeros((1, 3)), np.eye(3)[None], np.zeros((1, 3)))
-    builder.add_foot(side, nowhere, np.ones(1), np.zeros((1, 2)), sole)
+    rolls = builder.can_roll_foot(side)
+    builder.add_foot(side, nowhere, np.ones(1), np.zeros((1, 2)), sole, None if rolls else np.ones((1, 2)))
     to_node = rotations.as_matrix(rotations.multiply(*builder.list_factors_to_node(robot.body.segments[f"{side}Foot"])))
-    points = [(along, -sole.height, 0.0) for along in (sole.heel, sole.ball)]
     in_air, at_ground, standing = ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0))
     ends = [
         builder.weigh_foot(side, np.full(1, stands), np.full((1, 2), near))
@@ -104,8 +104,8 @@ def _add_tasks(builder: TaskBuilder, robot: Robot, side: str) -> Floats:
     ]
     weights = [(turn[0], *places[0]) for turn, places in ends]
     hip = builder.find_rest(f"{side}UpperLeg") - builder.find_hip_middle()
-    numbers = (*sole, *builder.measure_leg(side), *hip, robot.body.leg_length)
-    return np.concatenate([numbers, np.ravel(points), to_node.ravel(), np.ravel(weights)])
+    numbers = (*sole, *builder.measure_leg(side), *hip, robot.body.leg_length, float(rolls))
+    return np.concatenate([numbers, to_node.ravel(), np.ravel(weights)])
 
 
 def _find_plane(job: RobotJob, body: Body) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 
 from poise.ground.contact.contacts import find_runs
 from poise.ground.legs.clear import SwingingSoles, find_way_over
-from poise.kernels.robot_feet import MAX_PITCH_RAD
+from poise.kernels.robot_feet import EDGE_TILT_RAD, MAX_PITCH_RAD
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import count_frames_to
@@ -35,9 +35,6 @@ _SIDE_PLACES_TRIED, _MIN_LEVEL_COSINE = 4, 0.7
 # [rad] turns of standing feet from the source's heading that are tried; their weight beside the angle of a leg to the
 # foot's plane, and the weight of what an ankle cannot roll: a leg gets off its direction by so many times more
 _TURNS_TRIED, _TURN_WEIGHT, _OVER_LIMIT_WEIGHT = np.radians(np.linspace(-30.0, 30.0, 61)), 0.3, 4.0
-# [rad] a sole that is tilted by more stands on one edge. Below it both share the hold, which then does not leap from
-# one to the other; edges 60 mm apart are within 1 mm
-_EDGE_TILT_RAD = np.radians(1.0)
 _HEADING = np.array([1.0, 0.0, 0.0])  # the first axis of a foot
 # [s] of a single frame, which has no step of its own
 _SINGLE_STEP_S = 1.0 / 30.0
@@ -240,7 +237,7 @@ def share_edges(path: FootPath, sample: GroundSampler) -> Floats:
     """
     normals = sample(path.places[:, :2])[1]
     tilts = np.arcsin(np.clip((path.turns[:, :, 2] * normals).sum(axis=1), -1.0, 1.0))
-    left = np.clip(0.5 + 0.5 * tilts / _EDGE_TILT_RAD, 0.0, 1.0)
+    left = np.clip(0.5 + 0.5 * tilts / EDGE_TILT_RAD, 0.0, 1.0)
     return np.stack([left, 1.0 - left], axis=1)
 
 
