@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import message_names, workload
-from tests.workload import amount, is_drawn
+from tests.workload import amount, draw, is_drawn
 
 # no example has a time limit: a kernel compiles at its first call, and machines are busy; CI must not fail by chance
 settings.register_profile(
@@ -65,6 +65,7 @@ HALVED = (  # of the long tests whose names begin so, a commit draws each second
 WHOLE = (  # but not of these, of one test, or that draw for themselves
     *(f"tests/viewer/test_page_{name}.py" for name in ("soak", "match", "robots", "drag", "axe", "load", "chains")),
 )
+QUICK_CASES = 4  # cases of a test in a quick run: with all of them it takes a third longer
 WANT = "for want of test data"  # in every reason of a test that was skipped for that
 NEEDS_ALL = (ROOT / "tests" / "docs", ROOT / "tests" / "jax")
 message_names.record_messages()
@@ -113,6 +114,7 @@ def pytest_collection_modifyitems(session, config, items):
     if not config.getoption("all"):
         quick = {item for item in items if not item.get_closest_marker("long") or session.isinitpath(item.path)}
         keep(quick, items, config)
+        keep(draw_cases(items), items, config)
     keep({item for item in items if is_tried(item)}, items, config)
     items[:] = longest_first(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
 
@@ -121,6 +123,14 @@ def keep(kept, items, config):
     """Deselect the other items."""
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def draw_cases(items):
+    """Draw some cases of each test, by the commit: what a quick run tries of tests with many."""
+    cases = {}
+    for item in items:
+        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return {item for name, found in cases.items() for item in draw(name, found, QUICK_CASES)}
 
 
 def is_tried(item):

@@ -27,6 +27,7 @@ class TestRows:
         numbers = np.arange(float(layout.POSED_PLANE_ROW))
         assert flat(entered(planar_two_bone.read_plane)(numbers[None], 0)) == numbers.tolist()
 
+    @pytest.mark.long
     def test_limbs_are_stored_as_they_are_read(self):
         for count, read, put in (
             (layout.POSED_LIMB_ROW, entered(two_bone.read_limb), entered(two_bone.write_limb)),

@@ -28,6 +28,7 @@ def listed(*given, **options):
 
 
 class TestProcesses:
+    @pytest.mark.long
     def test_values_come_in_the_order_of_the_files(self):
         done = listed(range(8), jobs.late_first, processes=2)
         assert [(one.file, one.value, one.error, one.ok) for one in done] == [(i, i, None, True) for i in range(8)]
@@ -40,6 +41,7 @@ class TestProcesses:
         with pytest.raises(ValueError, match="1 is odd"):
             done[1].require()
 
+    @pytest.mark.long
     def test_a_process_that_dies_of_a_file_takes_no_other_file_with_it(self):
         done = listed(range(6), jobs.three_dies, processes=2)
         assert [one.value for one in done] == [0, 1, 2, None, 4, 5]

@@ -319,6 +319,7 @@ def test_branches_counts_modulo_turns(monkeypatch):
     assert branches.measure(1, (None,)) == ([], [f"{name} left out: not asked for" for name in branches.PEERS])
 
 
+@pytest.mark.long
 def test_start_up_tells_numba_and_failures():
     import start_up
 

@@ -55,6 +55,7 @@ def test_a_command_that_does_not_exist_is_one_line():
 
 
 class TestInfo:
+    @pytest.mark.long
     def test_a_tree_people_can_read(self):
         text = start("info", ARM).stdout
         assert "1 unit = 1 m, +Z up" in text
@@ -106,6 +107,7 @@ class TestInfo:
 
 
 class TestSolve:
+    @pytest.mark.long
     def test_reached_is_0_and_the_json_is_whole(self):
         done = start("solve", HUMANOID, *REACH, "--json")
         assert done.returncode == 0, done.stderr
@@ -122,6 +124,7 @@ class TestSolve:
         for name, rotation in answer["local"].items():
             np.testing.assert_allclose(rotation, local[name], atol=1e-12)
 
+    @pytest.mark.long
     def test_not_reached_is_1_and_says_why(self):
         done = start("solve", HUMANOID, "--joint", "LeftHand", "--to", "9", "9", "9")
         assert done.returncode == 1
@@ -173,6 +176,7 @@ class TestSolve:
         assert done.stdout.splitlines()[-1] == f"written: {files[0]}, {files[1]}"
         assert files[1].read_bytes().startswith(b"\x89PNG")
 
+    @pytest.mark.long
     def test_without_matplotlib_it_finishes_and_says_how_to_get_the_picture(self, tmp_path):
         (tmp_path / "matplotlib.py").write_text("raise ImportError('not installed')\n")
         path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -369,6 +373,7 @@ def measured(commands):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.long
 def test_every_malformed_file_is_answered_as_its_readme_says(data):
     folder = data / "bad_inputs"
     classes = expected_classes(folder)

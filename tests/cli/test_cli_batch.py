@@ -327,6 +327,7 @@ class TestInterrupted:
         assert run("convert", takes, "-o", tmp_path / "quiet", "--format", "glb")[0] == 1
         assert contents(tmp_path / "new") == contents(tmp_path / "quiet")
 
+    @pytest.mark.long
     def test_files_that_failed_are_tried_again_and_no_other(self, takes, tmp_path):
         out = tmp_path / "new"
         new = ("convert", takes, "-o", out, "--format", "glb", "--processes", "1")

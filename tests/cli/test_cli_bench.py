@@ -81,6 +81,7 @@ def compiled():
 
 
 class TestWarmup:
+    @pytest.mark.long
     def test_every_kernel_is_compiled(self, compiled):
         counts = compiled[0]
         assert max(counts.values()) == 1
@@ -89,6 +90,7 @@ class TestWarmup:
     def test_solving_compiles_nothing_more(self, compiled):
         assert compiled[1] == compiled[0]
 
+    @pytest.mark.long
     def test_with_the_library_there_is_nothing_to_do(self):
         calls = []
         assert poise.warmup(progress=lambda *call: calls.append(call)) is None

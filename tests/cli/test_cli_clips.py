@@ -46,6 +46,7 @@ class TestFeet:
         wanted, made = (poise.load(path).clip("start_locked").poses.q for path in (alone, out))
         np.testing.assert_array_equal(made, wanted)
 
+    @pytest.mark.long
     def test_a_file_a_page_and_a_contact_file_each(self, two, tmp_path):
         files = {"-o": "up.bvh", "--report": "up.html", "--save-contacts": "steps.json", "--plot": "side.svg"}
         words = [word for option, name in files.items() for word in (option, tmp_path / name)]
@@ -174,6 +175,7 @@ class TestLibrary:
         assert "in/a.glb and in/a_b.glb would both be written to out/a_b_c.bvh" in errors
         assert not (tmp_path / "out").exists()
 
+    @pytest.mark.long
     def test_a_file_that_is_there_is_not_written_over(self, tmp_path):
         (tmp_path / "in").mkdir()
         (tmp_path / "out").mkdir()

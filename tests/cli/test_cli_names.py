@@ -91,6 +91,7 @@ def test_pictures(name, kind):
         ET.fromstring(data)  # noqa: S314  (our own)
 
 
+@pytest.mark.long
 def test_many_files(tmp_path, name):
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
@@ -167,6 +168,7 @@ def test_progress(monkeypatch, name):
     assert "[/red]" in errors.getvalue()
 
 
+@pytest.mark.long
 def test_letters_that_the_terminal_lacks(tmp_path):
     path = tmp_path / "größe.bvh"
     shutil.copy(BVH, path)
@@ -200,6 +202,7 @@ def test_names_that_a_new_file_changes_are_reported(tmp_path):
     assert "note" not in done.stderr
 
 
+@pytest.mark.long
 def test_a_comparison_names_its_file(tmp_path, name):
     rig, report = tmp_path / f"{name}.glb", tmp_path / "report.html"
     shutil.copy(HUMANOID, rig)

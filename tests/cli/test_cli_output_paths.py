@@ -96,6 +96,7 @@ class TestNames:
         assert run("convert", two, tmp_path / "made.bvh", "--clip", "all")[0] == 0
         assert len(list(tmp_path.glob("made_*.bvh"))) == 2
 
+    @pytest.mark.long
     def test_a_path_that_no_system_takes_is_named(self, tmp_path):
         done = start("lock", "z" * 300 + ".bvh", "-o", tmp_path / "a.bvh")
         assert done.returncode == 2

@@ -33,6 +33,7 @@ class TestPlant:
         assert abs((after - before)[0, 2]) < 0.01
         assert climbed == pytest.approx(travelled * np.tan(np.radians(5)), abs=0.1)
 
+    @pytest.mark.long
     def test_strict_tells_by_its_exit_code_what_the_sentences_say(self, tmp_path):
         rig = poise.load(WALK)
         stays = poise.Pose(rig.skeleton, np.tile(rig.clips[0].poses.q[:1], (5, 1)))
@@ -179,6 +180,7 @@ class TestDirection:
         climbed = np.ptp(poise.load(tmp_path / "a.bvh").clips[0].poses.world["Hips"].positions[[0, -1], 1])
         assert (climbed > 0.3) == (way[2] != 0)
 
+    @pytest.mark.long
     def test_each_of_many_clips_has_its_own_way(self, tmp_path):
         rig = poise.load(WALK)
         walk = rig.clips[0]

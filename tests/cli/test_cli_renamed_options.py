@@ -59,6 +59,7 @@ def test_an_old_name_contradicts_that_of_today(words, both):
         replace_old_options("compare", words.split())
 
 
+@pytest.mark.long
 def test_an_old_call_gives_what_todays_gives():
     limb, targets = ("base_turn", "tool"), ("--goal", "position", "--targets", "path", "--json", "--solvers", "ccd")
     old = run("compare", ARM, "--chain", *limb, "--quick", *targets)

@@ -61,6 +61,7 @@ def test_a_match_is_printed_saved_and_used(tmp_path):
     assert json.loads(run("retarget", WALK, FIGURE, "--dry-run", "--json")[1])["units"] == {"turn": "degrees"}
 
 
+@pytest.mark.long
 def test_a_folder_is_one_job(tmp_path):
     clips, out = tmp_path / "clips", tmp_path / "out"
     clips.mkdir()
@@ -104,6 +105,7 @@ def test_misuse_is_one_line_and_writes_nothing(arguments, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_a_match_that_skips_every_limb_is_a_job_too(tmp_path):
     clips, table = tmp_path / "clips", tmp_path / "match.toml"
     clips.mkdir()
@@ -191,6 +193,7 @@ def test_all_clips_print_their_notes(tmp_path):
         assert f"note: clip '{name}': the clip walks in place" in text
 
 
+@pytest.mark.long
 def test_a_job_is_not_resumed_with_another_match(tmp_path):
     clips, out, table = tmp_path / "clips", tmp_path / "out", tmp_path / "match.toml"
     clips.mkdir()

@@ -213,6 +213,7 @@ class TestStopped:
             list(map(str, command)), capture_output=True, text=True, check=False, cwd=tmp_path, timeout=PROCESS
         )
 
+    @pytest.mark.long
     def test_rows_are_on_standard_output_already(self, tmp_path):
         done = self.stopped(tmp_path)
         assert done.returncode == 130
@@ -220,6 +221,7 @@ class TestStopped:
         done = self.stopped(tmp_path, "--json")
         assert len(json.loads(done.stdout.rstrip().rstrip(",") + "]}")["rows"]) == 2 * 2
 
+    @pytest.mark.long
     def test_rows_are_in_the_part_file(self, tmp_path):
         done = self.stopped(tmp_path, "-o", "out.csv")
         assert done.returncode == 130
@@ -227,12 +229,14 @@ class TestStopped:
         assert len((tmp_path / "out.csv.part").read_text().splitlines()) == 1 + 2 * 2
         assert not (tmp_path / "out.csv").exists()
 
+    @pytest.mark.long
     def test_any_other_failure_leaves_nothing(self, tmp_path):
         done = self.stopped(tmp_path, "-o", "out.csv", error="OSError(28, 'No space left on device')")
         assert done.returncode == 2
         assert "out.csv: cannot write: No space left" in done.stderr
         assert {path.name for path in tmp_path.iterdir()} == {"t.csv"}
 
+    @pytest.mark.long
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
     @pytest.mark.parametrize("arguments", [(), ("--json",)])
     def test_standard_output_that_takes_nothing(self, tmp_path, arguments):
@@ -243,6 +247,7 @@ class TestStopped:
         assert done.returncode == 2
         assert done.stderr.splitlines() == ["error: cannot write the output: No space left on device"]
 
+    @pytest.mark.long
     def test_q_is_in_the_part_file(self, tmp_path):
         done = self.stopped(tmp_path, "-o", "q.npy")
         assert done.returncode == 130

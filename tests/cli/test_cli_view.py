@@ -210,6 +210,7 @@ class TestServing:
         assert done.stderr == "error: the viewer needs the package websockets: pip install 'poise[view]'\n"
 
 
+@pytest.mark.long
 def test_it_serves_until_ctrl_c_and_gives_a_new_link_when_the_page_was_closed():
     arguments = [sys.executable, "-u", "-c", INTERRUPTIBLE, "view", "--scene", "ccd", "--no-browser"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -234,6 +235,7 @@ def test_it_serves_until_ctrl_c_and_gives_a_new_link_when_the_page_was_closed():
     assert errors == ""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scene", ["ccd", "walk_on_hills"])
 def test_a_page_for_a_colleague(scene, tmp_path):
     done = run("view", "--scene", scene, "--html", tmp_path / "page.html")
@@ -262,6 +264,7 @@ class TestDemo:
         assert how["host"] == "127.0.0.1"
         assert not any(tmp_path.iterdir())
 
+    @pytest.mark.long
     @pytest.mark.parametrize(("headless", "can"), [(True, True), (False, False)])
     def test_or_with_a_picture_and_a_page(self, served, monkeypatch, tmp_path, headless, can):
         monkeypatch.setattr(demo, "can_open_browser", lambda: can)

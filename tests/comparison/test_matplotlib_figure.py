@@ -104,6 +104,7 @@ def test_fifteen_methods_differ_without_colour(comparison):
     assert len({(str(look.dash), look.marker) for look in found}) == 15
 
 
+@pytest.mark.long
 def test_panels_without_figures_are_left_out(comparison):
     bare = tuple(dataclasses.replace(method, growth=(), convergence=None, batches={}) for method in comparison.compared)
     less = matplotlib_figure.render_figure("svg", dataclasses.replace(comparison, methods=bare))

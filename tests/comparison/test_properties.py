@@ -70,6 +70,7 @@ def test_imports_of_type_checkers_do_not_count():
     assert "poise.solving.result" not in sources._imports("poise.solvers")  # named there below TYPE_CHECKING
 
 
+@pytest.mark.long
 def test_sizes_leave_out_what_all_need():
     found = sources.sizes([solvers.make_solver(name) for name in solvers.names()])
     assert set(found) == set(solvers.names())

@@ -90,6 +90,7 @@ def arm_row(arm):
     return int(np.flatnonzero([name == arm.links[0].name[:-2] for name in arm.start.skeleton.names])[0])
 
 
+@pytest.mark.long
 @given(seeds)
 @settings(max_examples=40)
 def test_any_chain_with_scales_of_either_sign(seed):

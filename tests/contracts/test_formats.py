@@ -187,6 +187,7 @@ class TestReading:
         path.write_bytes(text)
         refuses(path)
 
+    @pytest.mark.long
     def test_a_file_that_ends_early(self, name, suffix, tmp_path):
         path = tmp_path / f"rig{suffix}"
         saved(path)

@@ -84,6 +84,7 @@ class TestExamples:
         others = np.delete(np.arange(s.nq), np.arange(s.nq)[s.q_slice("lower")])
         np.testing.assert_array_equal(near[:, others], q[:, others])
 
+    @pytest.mark.long
     def test_kernels_and_arrays_agree(self, name):
         """What solvers keep is what `legal` says: the nearest rotation by the kernel is the one by the arrays."""
         if not pack_limit(LIMITS[name])[0]:

@@ -82,6 +82,7 @@ def test_a_skeleton_that_was_never_used(problem, name):
         same_bits(requested.solved(name, 2, repeat(requested.start)), known)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["levenberg_marquardt", "damped_least_squares", "ccd", "fabrik", "two_bone"])
 def test_what_is_remembered_of_other_goals_is_not_used(name):
     """One skeleton, goals that differ in one thing: each gives the bits of being the first that was asked."""

@@ -46,6 +46,7 @@ def nowhere(tmp_path, monkeypatch):
     monkeypatch.setattr("webbrowser.open", lambda *_: pytest.fail("a browser was opened"))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("nowhere")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_an_odd_argument_is_taken_or_refused_in_one_sentence(part):

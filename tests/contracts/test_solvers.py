@@ -75,6 +75,7 @@ class TestChains:
             assert result.reached[4]
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(seed=seeds)
 def test_errors_are_those_of_forward_kinematics_and_limits_hold(name, seed):

@@ -34,6 +34,7 @@ def forms(position, turn, length):
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["arm", "figure"])
 @pytest.mark.parametrize("solver", SOLVERS)
 @settings(max_examples=amount(40, 100))

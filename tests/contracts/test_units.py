@@ -92,6 +92,7 @@ def assert_alike(one, other, unit):
     assert one.violation <= 1e-9
 
 
+@pytest.mark.long
 @given(seed=seeds, power=st.integers(-30, 30))
 @example(seed=68, power=11)  # slides without limits and nothing else: only the skeleton has a length
 @example(seed=322, power=30)  # one joint, and a goal at it

@@ -215,6 +215,7 @@ def test_a_process_forked_while_another_thread_works_out_a_property_has_it():
     assert codes == [0] * 5
 
 
+@pytest.mark.long
 def test_a_process_forked_while_another_thread_compiles_solves():
     stop = threading.Event()
 

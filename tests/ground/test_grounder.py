@@ -421,6 +421,7 @@ print(json.dumps([live(clip.poses[i], 1 / 30).q.tolist() for i in range(20)]))
 """
 
 
+@pytest.mark.long
 def test_compiled_and_uncompiled_agree():
     plain = subprocess.run(
         [sys.executable, "-c", SHORT],

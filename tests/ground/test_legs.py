@@ -191,6 +191,7 @@ def test_parts_that_turn_together_leave_the_joint_alone():
     np.testing.assert_allclose(found, turns, atol=1e-15)
 
 
+@pytest.mark.long
 def test_uncompiled_all_this_holds_too():
     if PLAIN:
         pytest.skip("this is that run")

@@ -252,6 +252,7 @@ class TestChart:
 
 
 class TestPicture:
+    @pytest.mark.long
     def test_the_same_every_time(self, planted, tmp_path):
         files = [tmp_path / f"{name}.svg" for name in "ab"]
         for file in files:

@@ -84,6 +84,7 @@ STEPPED = [("asf/02_01.amc", -1), ("asf/02_01.amc", 1), ("bvh/cmu_12_01_walk.bvh
 
 
 class TestPlanted:
+    @pytest.mark.long
     @pytest.mark.parametrize(("file", "way"), STEPPED)
     def test_walks_on_stairs_do_not_pop(self, data, file, way):
         rig = load(data / file)
@@ -135,6 +136,7 @@ def test_contacts_given_back_on_steep_stairs_are_held_as_they_are():
     np.testing.assert_array_equal(again.poses.q, once.poses.q)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "direction", "most"),
     [

@@ -52,6 +52,7 @@ class TestSolve:
         problem = problem_of(ground)
         assert (solve_problem(problem)[~problem.free] == 0.0).all()
 
+    @pytest.mark.long
     def test_threads_change_no_bit(self, ground, monkeypatch):
         monkeypatch.setattr(solver, "_BLOCK_S", 0.5)
         problem = problem_of(ground)

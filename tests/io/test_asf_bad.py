@@ -138,6 +138,7 @@ def test_a_chain_of_3000_bones_is_legal(tmp_path):
     assert rig.rest.world["b2999_end"].positions.tolist() == [0.0, 3000.0, 0.0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["02.asf", "02_03.amc"])
 def test_every_beginning_of_a_real_file_is_read_or_refused(data, tmp_path, name):
     (tmp_path / "02.asf").write_bytes((data / "asf" / "02.asf").read_bytes())

@@ -243,6 +243,7 @@ def motions(draw):
     return Pose(skeleton, q)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(motions())
 def test_random_motion_comes_back(tmp_path, poses):

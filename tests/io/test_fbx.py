@@ -127,6 +127,7 @@ class TestRealFiles:
         assert clip.duration == pytest.approx(np.ptp(of["t_begin_end"]), abs=1e-6)
         assert clip.fps == pytest.approx(float(golden[f"{name}.fbx|frames_per_second"]))
 
+    @pytest.mark.long
     def test_between_frames_it_is_as_near_as_the_docs_say(self, real, data, tmp_path, name):
         """At five places within each frame, against ufbx's own evaluation of the whole scene."""
         rig, clip = real[name], real[name].clips[0]

@@ -267,6 +267,7 @@ def test_malformed_extras_of_the_asset_are_ignored_with_a_note(tmp_path, message
     assert "asset.extras.poise" in rig.notes[0]
 
 
+@pytest.mark.long
 def test_three_thousand_million_steps_along_chains_are_not_made(tmp_path):
     n = 30_000
     nodes = [{"name": f"j{i}", "children": [i + 1]} for i in range(n - 1)] + [{"name": f"j{n - 1}"}]

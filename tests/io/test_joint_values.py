@@ -234,6 +234,7 @@ def test_bad_csv(tmp_path, text, match):
         poise.load_values(path, skeleton)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=60), st.integers(0, 200), st.integers(0, 200), st.sampled_from([".json", ".csv"]))
 def test_mutated_files_give_a_pose_or_a_file_error(tmp_path, junk, start, end, suffix):

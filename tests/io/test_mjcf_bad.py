@@ -203,6 +203,7 @@ def test_as_deep_as_a_chain_may_be(tmp_path):
     assert len(mjcf.read(path).skeleton) == 396
 
 
+@pytest.mark.long
 def test_one_element_more_than_a_file_may_have(tmp_path):
     path = tmp_path / "a.xml"
     path.write_text("<mujoco>" + "<a/>" * 200_000 + "</mujoco>")

@@ -105,6 +105,7 @@ def refusal(path, text):
     return None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_every_attribute_that_may_hold_a_name_may_hold_it(tmp_path, name):
     schema, taken = attributes_of_the_schema(), set()

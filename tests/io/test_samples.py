@@ -36,6 +36,7 @@ def test_shipped_files_equal_freshly_made_ones():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_the_check_notices_a_change(tmp_path):
     done = check("--folder", str(tmp_path))
     assert done.returncode == 1

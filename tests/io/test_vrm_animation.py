@@ -86,6 +86,7 @@ class TestReading:
         assert set(found.reasons.values()) == {"the file's VRM map"}
         assert [clip.name for clip in walk.clips] == ["clip"]
 
+    @pytest.mark.long
     def test_the_harder_kind_equals_its_truth(self, armature):
         truth = np.load(armature.with_name("walk_truth.npz"))
         steps = truth["step"].tolist()

@@ -62,11 +62,13 @@ assert len(functions) > len(observed)  # not all was built in
 """
 
 
+@pytest.mark.long
 def test_a_kernel_calls_its_own_copies_of_pieces():
     done = subprocess.run([sys.executable, "-c", OWN_COPIES], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("decorator", [never_inline, device_function, inline])
 def test_a_piece_stays_a_function_where_that_was_requested(decorator):
     @decorator
@@ -209,6 +211,7 @@ for i in range(3):
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="the test reserves addresses as Linux does")
 def test_kernels_load_where_no_address_is_near():
     done = subprocess.run([sys.executable, "-c", FAR_APART], capture_output=True, text=True, check=False)

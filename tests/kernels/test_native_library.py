@@ -51,6 +51,7 @@ def test_the_library_can_be_loaded():
 
 
 class TestStamps:
+    @pytest.mark.long
     def test_library_belongs_to_the_sources(self):
         """A kernel was edited and the library not built again: run scripts/kernels."""
         assert LIBRARY.package_stamp == stamps.compute_package_stamp()
@@ -129,6 +130,7 @@ class TestBackend:
     def test_a_solve_runs_without_numba(self):
         assert run_python(SOLVE_ARM).stdout == "True False ['native']\n"
 
+    @pytest.mark.long
     def test_plain_python_solves_without_numba(self):
         assert run_python(SOLVE_ARM, POISE_KERNELS="plain").stdout == "True False ['plain']\n"
 
@@ -142,6 +144,7 @@ class TestBackend:
         assert done.returncode == 1
         assert re.search(r"POISE_LEVEL is one of portable, v2(, v3)?(, v4)? on this processor, not 'v9'", done.stderr)
 
+    @pytest.mark.long
     def test_every_level_of_this_processor_solves(self):
         for level in LIBRARY.list_levels():
             assert run_python(SOLVE_ARM, POISE_LEVEL=level).stdout == "True False ['native']\n"
@@ -165,6 +168,7 @@ class TestBackend:
         level = "logging.getLogger('poise').setLevel('ERROR')"
         assert run_python(f"import logging\n{level}\n{code}", PYTHONPATH=str(copy)).stderr == ""
 
+    @pytest.mark.long
     def test_native_refuses_an_edited_kernel(self, tmp_path):
         copy = copy_package(tmp_path)
         edit(copy / "poise" / "kernels" / "arm_targets.py", "return is_reached", "return 1 * is_reached")
@@ -181,6 +185,7 @@ class TestBackend:
         done = run_python(SOLVE_ARM, PYTHONPATH=str(copy))
         assert (done.stdout, done.stderr) == ("True False ['native']\n", "")
 
+    @pytest.mark.long
     def test_read_only_package_and_home_change_nothing(self, tmp_path):
         copy = copy_package(tmp_path)
         subprocess.run(["chmod", "-R", "a-w", str(copy)], check=True)

@@ -59,6 +59,7 @@ def figure(shape, n, *, nameless=False):
     return skeleton_of(names, parents, points)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", ["comb", "star", "chain"])
 def test_the_search_for_roles_grows_with_the_joints(shape):
     skeletons = {n: figure(shape, n) for n in (600, 1200, 1800)}

@@ -107,6 +107,7 @@ def test_it_counts_only_inside_for_few_poses_and_until_kernels_are_there():
     assert not numpy_kinematics.are_kernels_pending()
 
 
+@pytest.mark.long
 def test_the_first_picture_of_the_viewer_loads_no_kernel():
     code = """
 import sys

@@ -103,6 +103,7 @@ def check(pin, model, theirs, skeleton, seed):
     return pose, names
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ROBOTS)
 def test_places_and_jacobians_of_every_joint_agree(pin, data, name):
     model, theirs, skeleton = models(pin, data, name)
@@ -112,6 +113,7 @@ def test_places_and_jacobians_of_every_joint_agree(pin, data, name):
     assert set(moving) <= set(names)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["panda", "g1_29dof", "solo12"])
 def test_they_agree_on_a_floating_base(pin, data, name):
     model, theirs, skeleton = models(pin, data, name, floating=True)

@@ -135,6 +135,7 @@ class TestSwingTwist:
         swing = compute_limit_angles(limit, q)[:, :2]
         np.testing.assert_allclose(np.linalg.norm(swing, axis=1), math.pi, atol=1e-12)
 
+    @pytest.mark.long
     def test_a_twist_is_clamped_and_the_swing_stays(self):
         limit = poise.SwingTwist.degrees((0, 1, 0), 60, (-20, 20))
         swing, y = rotations.about(np.array([0.6, 0, 0.8]), 0.7), np.array([0.0, 1, 0])
@@ -297,6 +298,7 @@ class TestBoth:
         close = np.abs(twin - inside(limit, q)).max(axis=1) < 1e-9
         assert close.mean() > 0.9  # but for ties
 
+    @pytest.mark.long
     @given(seed=seeds)
     def test_limits_of_one_kind_are_clamped_together_bit_for_bit(self, make, seed):
         rng = rng_of(seed)

@@ -198,6 +198,7 @@ class TestDegenerate:
         assert rig._repr_html_() is None  # a notebook then shows the text
 
 
+@pytest.mark.long
 def test_matplotlib_is_not_needed():
     program = """
 import sys; sys.modules["matplotlib"] = None

@@ -89,6 +89,7 @@ def run_readme(environment, metadata, folder):
 
 
 class TestMetadata:
+    @pytest.mark.long
     def test_the_version_is_that_of_the_package(self, metadata):
         assert metadata["Version"] == poise.__version__
         assert "version" in PROJECT["dynamic"]
@@ -133,6 +134,7 @@ class TestContents:
         }  # fmt: skip
         assert not [name for name in names if "__pycache__" in name]
 
+    @pytest.mark.long
     def test_it_builds_the_same_wheel(self, tmp_path_factory, tmp_path):
         with tarfile.open(source_distribution(tmp_path_factory)) as file:
             file.extractall(tmp_path, filter="data")

@@ -6,6 +6,8 @@ import ast
 import pkgutil
 import re
 
+import pytest
+
 from tests.conftest import ROOT
 
 DOTTED = re.compile(r"\bpoise(?:\.[A-Za-z_]\w*)+")
@@ -28,6 +30,7 @@ def resolves(name):
     return True
 
 
+@pytest.mark.long
 def test_names_in_texts_can_be_imported():
     found = {
         (path.relative_to(ROOT).as_posix(), name)

@@ -42,6 +42,7 @@ def imports_for_checkers():
     return found
 
 
+@pytest.mark.long
 def test_dir_shows_the_public_names_and_nothing_else():
     assert dir(poise) == sorted([*poise.__all__, "__version__"])
     assert list(poise.__all__) == sorted(poise.__all__)
@@ -110,6 +111,7 @@ def test_reading_a_file_and_making_goals_does_not_import_what_solves_or_shows():
     assert not rooms & {"solving", "ground", "comparison", "viewer", "cli", "plot", "jax", "machine"}, rooms
 
 
+@pytest.mark.long
 def test_a_name_is_found_in_a_process_that_used_no_other():
     """A name must not count on what another one imported: each is taken from a fresh copy of the package."""
     code = (
@@ -206,11 +208,13 @@ def test_values_are_pickled_by_the_place_of_their_class():
     assert fresh(code) == ["1.0", "2.0", "3.0"]
 
 
+@pytest.mark.long
 def test_everything_can_be_imported_at_once():
     code = "from poise import *; import poise; print(all(name in globals() for name in poise.__all__))"
     assert fresh(code) == ["True"]
 
 
+@pytest.mark.long
 def test_a_verb_brings_in_only_what_it_needs():
     """A newcomer's first call of the command line: the version without NumPy, solve without ground and page."""
     assert "numpy" not in fresh("import sys; import poise.cli; print(*sys.modules)")

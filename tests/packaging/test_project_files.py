@@ -75,6 +75,7 @@ class TestHostedChecks:
         assert PROJECT["requires-python"] == f">={pythons[0]}"
 
 
+@pytest.mark.long
 def test_no_text_points_at_issues_that_readers_cannot_see():
     found = [
         f"{name}: {line.strip()}"

@@ -36,6 +36,7 @@ def arm_of(rig: poise.Rig) -> tuple[str, ...]:
     return (*rig.skeleton.chain("LeftArm", "LeftHand"), "LeftHand")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("suffix", "head"), [(".png", PNG), (".svg", b"<?xml"), (".pdf", b"%PDF"), (".PNG", PNG)])
 def test_every_format_is_written_and_the_same_every_time(figure, tmp_path, suffix, head):
     pair = [("before", figure.rest), ("after", figure.clips[0].at(0.3))]

@@ -144,6 +144,7 @@ def searched(rng, skeleton, q, rows, distance, steps=25):
     return best
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(seed=seeds)
 def test_what_a_pose_reaches_is_never_out_of_reach(seed):

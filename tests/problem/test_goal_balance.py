@@ -163,6 +163,7 @@ def test_what_cannot_stand_is_reported():
     assert "\n" not in str(result)
 
 
+@pytest.mark.long
 def test_optional_it_gives_way():
     goals = [*FEET, hand(0.3, -0.3, 0.2)]
     firm = poise.solve(FIGURE.rest, [*goals, Balance(["RightToe"], margin=1.0, optional=True)], free_root=True)

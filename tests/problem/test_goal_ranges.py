@@ -48,6 +48,7 @@ def random_turn(rng, turn):
     return clamp_turns(packed, unit_quaternions(rng))
 
 
+@pytest.mark.long
 @given(seeds, st.sampled_from(sorted(TURNS)), st.sampled_from(["target", "joint"]), st.booleans())
 @settings(max_examples=200)
 def test_a_pose_inside_a_set_is_found_from_nearby(seed, turn_name, axes, is_relative):

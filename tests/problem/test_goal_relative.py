@@ -59,6 +59,7 @@ def near(rng, skeleton, q, moving, size):
     return q
 
 
+@pytest.mark.long
 @given(seeds, st.sampled_from(KINDS))
 @settings(max_examples=150)
 def test_a_pose_is_found_again_from_nearby(seed, kind):

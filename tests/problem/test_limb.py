@@ -89,6 +89,7 @@ def assert_same(problem, options=PLAIN):
 
 
 class TestRows:
+    @pytest.mark.long
     @given(
         seeds, st.sampled_from(MIDDLES), st.sampled_from((3, 4)), st.sampled_from((0, 1, 2, 3, 4)),
         st.sampled_from(((), (1,), (3,))), st.sampled_from(("plain", "moved", "scaled", "both", "askew")),

@@ -49,6 +49,7 @@ def random_goals(rng, pose):
     return goals
 
 
+@pytest.mark.long
 @given(seeds)
 @settings(max_examples=60)
 def test_the_kernel_measures_what_world_transforms_say(seed):

@@ -104,6 +104,7 @@ def build_detached(kind):
     return build_rig(poise.Skeleton.build(names, parents, kinds, offsets=offsets, up="y"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [Kind.BALL, Kind.FREE])
 def test_detached_feet_are_planted_like_others(walk, kind):
     whole, rig = build_rig(build_character([1.0] * 12)), build_detached(kind)

@@ -36,6 +36,7 @@ def check_directions(done, source_joints, target_joints, bound=1e-5):
         assert measure_angles(wanted, find_directions(done, target_joints, role, end)).max() < bound, role
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(factors, shapes, factors, shapes, st.integers(0, 1000))
 def test_any_proportions(lengths, shape, target_lengths, target_shape, seed):
@@ -65,6 +66,7 @@ def check_directions_across(done, source_joints, target_joints):
         assert measure_angles(wanted, find_directions(done, target_joints, role, end)).max() < 1e-5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["A", "hang", "up"])
 @pytest.mark.parametrize("target", ["mixamo_human_makehuman.glb", "cryptovoxels.vrm", "knight_kaykit.glb"])
 def test_other_rest_poses_give_the_same_motion(data, name, target):

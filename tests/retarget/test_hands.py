@@ -59,6 +59,7 @@ def test_only_arms_move_and_hands_keep_their_rotation():
     assert np.array_equal(free.poses.q[apart], done.poses.q[apart])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mixamo_human_makehuman.glb", "cryptovoxels.vrm", "knight_kaykit.glb"])
 def test_hands_of_a_recorded_clip_are_as_near_as_in_it(data, name):
     clip, target = poise.load(data / "bvh/mocapbank.bvh"), poise.load(data / "glb" / name)

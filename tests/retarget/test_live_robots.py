@@ -113,6 +113,7 @@ def test_in_no_time_nothing_moves(data, walking_g1):
     assert np.isfinite([live(clip.poses[8 + frame], dt).q for frame, dt in enumerate((1e-300, 1 / 60, 1e300))]).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ground", [None, True])
 @pytest.mark.parametrize("steps", [(0.0498, 0.0002), (0.044, 0.002, 0.002, 0.052)])
 def test_uneven_times_move_a_robot_as_even_ones(walking_g1, ground, steps):
@@ -128,6 +129,7 @@ def test_uneven_times_move_a_robot_as_even_ones(walking_g1, ground, steps):
     assert np.median(off) < 0.04
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("speed", "turning"), [(0.3, 0.0), (0.0, 1.0)])
 def test_feet_that_slide_do_not_leave_a_robot_behind(walking_g1, speed, turning):
     """Feet of the source slide [m/s], or turn [rad/s], and never lift."""
@@ -161,6 +163,7 @@ def test_live_robots_have_the_same_bits_after_a_reset(walking_g1, ground):
         assert np.array_equal(goes_on, follow(other, poses, step))
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
 @pytest.mark.parametrize("name", ["mjcf/h1.xml", "mjcf/humanoid.xml", "usd/humanoid_mimickit.usd"])
 def test_other_robots_go_live(data, walking_g1, name):

@@ -36,6 +36,7 @@ def measure_slide(done, rig):
     return max(slides) / done.bodies[1].leg_length
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TARGETS)
 def test_feet_stand_still_on_the_ground(data, name):
     walk, target = poise.load(data / "bvh/cmu_12_01_walk.bvh"), poise.load(data / "glb" / name)

@@ -34,6 +34,7 @@ def pair():
     return tuple(poise.load(samples.path(name)) for name in ("humanoid.bvh", "humanoid.glb"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mixamo_human_makehuman.glb", "cryptovoxels.vrm", "knight_kaykit.glb"])
 def test_frames_are_those_of_the_batch(data, name):
     walk, target = poise.load(data / "bvh/cmu_12_01_walk.bvh"), poise.load(data / "glb" / name)

@@ -47,6 +47,7 @@ def test_there_and_back_keeps_the_directions_of_limbs(seed):
         assert measure_angles(before, after).max() < 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["cmu_12_01_walk", "mocapbank", "jesse_dance_rokoko"])
 @pytest.mark.parametrize("target", ["mixamo_human_makehuman.glb", "cryptovoxels.vrm", "knight_kaykit.glb"])
 def test_there_and_back_keeps_the_rotations_of_shared_roles(data, name, target):

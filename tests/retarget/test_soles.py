@@ -53,6 +53,7 @@ def test_soles_that_are_alike_stay():
     assert find_foot_pair(motion, find_soles(motion)) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mixamo_human_makehuman.glb", "cryptovoxels.vrm", "knight_kaykit.glb"])
 def test_legs_of_a_dance_on_tiptoe_point_as_in_the_source(data, name):
     """Its right foot never stands flat. Taken for flat, it pressed the legs 30 to 47 degrees aside."""

@@ -67,6 +67,7 @@ def cost(q, preferred, weights=1.0):
     return (weights * (q - preferred) ** 2).sum()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [Place, Position, Orientation])
 @settings(max_examples=40)
 @given(seed=seeds)

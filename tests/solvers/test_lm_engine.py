@@ -299,6 +299,7 @@ print(machine.find_simd_width())
 """
 
 
+@pytest.mark.long
 @needs_eight_lanes
 def test_four_lanes_work_as_eight_do():
     out = {}
@@ -313,6 +314,7 @@ def test_four_lanes_work_as_eight_do():
     np.testing.assert_allclose(out["4"], out["8"], atol=1e-9)
 
 
+@pytest.mark.long
 def test_a_lane_width_that_does_not_exist_is_refused():
     done = subprocess.run(
         [sys.executable, "-c", NARROW], check=False, capture_output=True, text=True, cwd=ROOT,

@@ -176,6 +176,7 @@ def test_a_collar_bone_comes_back_from_a_hand_at_the_shoulder(how):
     assert np.abs(np.diff(turns)).max() < 2.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", ["ahead", "down", "across"])
 @pytest.mark.parametrize("share", [1.0, 0.6])
 @pytest.mark.parametrize("limited", [False, True])

@@ -86,6 +86,7 @@ class TestAll:
         np.testing.assert_array_equal(poise.solve(pose, goal, prefer="all").solutions.q, found)
         assert (abs(found) <= PI).all()
 
+    @pytest.mark.long
     def test_few_branches_are_missed(self):
         """Some have a small basin between two limits; sixteen times as many starts find hardly any more."""
         found = known = 0
@@ -144,6 +145,7 @@ class TestAll:
             ends = np.linalg.norm(result.solutions.world["tip"].positions - [1.5, 1, 0.5], axis=1)
             assert (ends <= 1e-6 * (1 + 1e-8)).all()
 
+    @pytest.mark.long
     def test_followers_of_a_leader_off_the_way_are_not_turned_round(self):
         """A whole turn of a leader turns its follower by its ratio of one only."""
         s = poise.Skeleton.build(

@@ -260,6 +260,7 @@ class TestSwivel:
 
 
 class TestKnee:
+    @pytest.mark.long
     @given(seeds)
     @settings(max_examples=60)
     def test_a_hinge_bends_the_legal_way_only_and_stays_on_its_axis(self, seed):

@@ -98,6 +98,7 @@ def plain_cases():
 class TestArrays:
     """The kernel beside the arrays of tests/reference/slow_pace.py."""
 
+    @pytest.mark.long
     @given(seed=seeds, seconds=TIMES, half_life=HALF_LIVES, speed=SPEEDS)
     @settings(max_examples=150)
     def test_it_goes_where_the_arrays_do(self, seed, seconds, half_life, speed):
@@ -133,6 +134,7 @@ class TestArrays:
             each[columns] *= rng.uniform(0.01, 0.5, size=len(columns))  # no way round is shorter; digits of any size
         assert SpeedLimitedMotion(s, 0.0, 1e3)(q, goal, 1.0).tobytes() == goal.tobytes()
 
+    @pytest.mark.long
     def test_uncompiled_agrees(self):
         code = "import json, tests.solving.test_joint_pace as t; print(json.dumps(t.plain_cases()))"
         done = subprocess.run(

@@ -60,6 +60,7 @@ CASES = {"arm": lambda: humanoid("RightHand"), "leg": lambda: humanoid("LeftFoot
 
 
 class TestNoJumps:
+    @pytest.mark.long
     @pytest.mark.parametrize("solver", ["ccd", "levenberg_marquardt"])
     @pytest.mark.parametrize("case", CASES)
     @given(seed=seeds)

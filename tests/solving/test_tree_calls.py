@@ -52,6 +52,7 @@ def take(goals, rows):
     return targets if len(goals) > 1 else targets[0]
 
 
+@pytest.mark.long
 @given(seeds)
 @settings(max_examples=60)
 def test_a_target_has_the_bits_of_a_large_batch(seed):

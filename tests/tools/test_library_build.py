@@ -33,6 +33,7 @@ def run_build(tools: Path, *arguments: str | Path) -> subprocess.CompletedProces
 
 
 class TestCheck:
+    @pytest.mark.long
     def test_the_library_belongs_to_sources_and_tools(self):
         """A kernel or a tool was edited and the library not built again: run scripts/kernels."""
         done = run_build(TOOLS, "--check")
@@ -41,6 +42,7 @@ class TestCheck:
             "linux_x86_64.abi3.so belongs to these sources and tools\n",
         ), done.stdout + done.stderr
 
+    @pytest.mark.long
     def test_a_changed_tool_is_named(self, tmp_path):
         tools = shutil.copytree(TOOLS, tmp_path / "native")
         for name in ("glue.c", "python_abi.h"):

@@ -202,6 +202,7 @@ class TestMathematicalFunctions:
             error = abs(found - expected) / math.ulp(expected)
             assert error <= self.MAX_ERROR_IN_LAST_PLACES, (name, arguments, found, expected)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("name", FUNCTIONS_OF_ONE)
     @given(x=st.one_of(st.floats(-1, 1), st.floats(-800, 800), st.floats(-(2.0**49), 2.0**49)))
     def test_functions_of_one_number(self, library, name, x):

@@ -25,6 +25,7 @@ def faults(seeds):
     return [(seed, *fault) for seed in seeds for fault in judged(seed) or []]
 
 
+@pytest.mark.long
 def test_no_problem_breaks_a_promise():
     assert faults(QUICK) == []
 

@@ -79,6 +79,7 @@ def test_undo_leaves_what_a_program_shows():
 # --- jobs ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_job_never_keeps_a_program_from_ending():
     program = (
         "import threading, time; from poise.viewer.session.session_thread import JobQueue\n"

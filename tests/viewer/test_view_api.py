@@ -325,6 +325,7 @@ class TestTheEnd:
             assert closed_with(page.socket) == CLOSED_ENDED
             assert page.socket.close_reason == "The script has ended"
 
+    @pytest.mark.long
     def test_a_script_that_ends_without_a_word_has_the_page_informed(self, tmp_path):
         script = tmp_path / "shows.py"
         script.write_text(

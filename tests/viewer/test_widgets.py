@@ -131,6 +131,7 @@ def test_a_script_that_closes_says_so(rig):
         assert goodbye(page) == (CLOSED_ENDED, "The script has ended")
 
 
+@pytest.mark.long
 def test_a_script_that_just_ends_says_so():
     """Without `with`, without `close`: at the exit of its interpreter."""
     lines = f"import poise; v = poise.view(poise.load({str(HUMANOID)!r}), open_browser=False); v.open(); input()"
