@@ -160,3 +160,28 @@ def test_frames_of_motors_beside_an_ankle_are_no_foot():
     robot = poise.Skeleton.build(names, parents, kinds, offsets=offsets, axes=axes, up="z")
     found = poise.find_roles(robot).joints
     assert [found[f"{side}Foot"] for side in ("left", "right")] == ["left_ankle_roll_joint", "right_ankle_roll_joint"]
+
+
+def test_legs_of_numbered_hinges_with_a_sole_in_line_are_sure_to_bend():
+    """Straight legs like those of TALOS, with soles below: a bone in line was taken for a twist bone, or the knee."""
+    names, parents, offsets = ["base", "torso_joint"], [-1, 0], [(0.0, 0.0, 1.0), (0.0, 0.0, 0.1)]
+    kinds = [poise.Kind.FIXED, poise.Kind.HINGE]
+    for limb, y, start in (("leg", 0.1, -0.1), ("arm", 0.2, 0.4)):
+        for side, way in (("left", 1.0), ("right", -1.0)):
+            lengths = [(0.0, way * y, start), (0, 0, 0), (0, 0, 0), (0, 0, -0.38), (0, 0, -0.325), (0, 0, 0)]
+            for number, offset in enumerate(lengths, start=1):
+                parents.append(("leg", "arm").index(limb) if number == 1 else len(names) - 1)
+                names.append(f"{limb}_{side}_{number}_joint")
+                offsets.append(offset)
+                kinds.append(poise.Kind.HINGE)
+            parents.append(len(names) - 1)
+            names.append(f"{limb}_{side}_sole_fix_joint")
+            offsets.append((0, 0, -0.107))
+            kinds.append(poise.Kind.FIXED)
+    axes = {1: (0, 0, 1), 2: (1, 0, 0), 3: (0, 1, 0), 4: (0, 1, 0), 5: (0, 1, 0), 6: (1, 0, 0)}
+    turns = [next((axis for number, axis in axes.items() if f"_{number}_" in name), (0, 1, 0)) for name in names]
+    robot = poise.Skeleton.build(names, parents, kinds, offsets=offsets, axes=turns, up="z")
+    found = poise.find_roles(robot).joints
+    for side in ("left", "right"):
+        assert found[f"{side}LowerLeg"] == f"leg_{side}_4_joint"
+        assert found[f"{side}Foot"] == f"leg_{side}_6_joint"

@@ -11,7 +11,7 @@ from poise.ground.robot.foot_path import FootPath, RobotSole, lean_foot
 from poise.ground.robot.tree import build_tree
 from poise.io.collision_shapes import CollisionShapes
 from poise.maths import rotations
-from poise.model.anatomy.rest_geometry import compute_rest_rotations
+from poise.model.anatomy.rest_geometry import compute_rest_rotations, find_bend_hinge
 from poise.model.joints import Coupling
 from poise.model.limits import Range
 from poise.model.skeleton import Kind
@@ -169,3 +169,19 @@ def test_meshes_show_how_thick_limbs_are():
     first, last = found[thigh][1][2:]
     assert np.linalg.norm(last - first) == pytest.approx(0.38 - 0.14, abs=0.01)
     np.testing.assert_allclose(0.5 * (first + last), [0.03, -0.21, 0.0], atol=0.01)
+
+
+@pytest.mark.parametrize(("low", "high", "sign"), [(-2.0, 0.1, -1.0), (-0.1, 2.0, 1.0), (-2.0, 0.7, 0.0)])
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.9])
+def test_ranges_show_to_which_side_hinges_bend(low, high, sign, share):
+    """The range counts from the straight limb, whatever the bend at rest; a range to both sides shows nothing."""
+    rest = low + share * (high - low)
+    arm = poise.Skeleton.build(
+        ["upper", "lower", "hand"], [-1, 0, 1], [Kind.BALL, Kind.HINGE, Kind.FIXED],
+        offsets=[(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (np.cos(rest), 0.0, -np.sin(rest))],
+        axes=[(0.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 0.0)], limits=[None, Range(low - rest, high - rest), None],
+    )  # fmt: skip
+    hinge = find_bend_hinge(arm, 1, np.array([1.0, 0.0, 0.0]), np.array([np.cos(rest), 0.0, -np.sin(rest)]))
+    assert hinge.is_bend_side == (sign != 0.0)
+    for other in (1.0, -1.0):
+        np.testing.assert_allclose(hinge.point_like(np.array([0.0, other, 0.0])), [0.0, sign or other, 0.0], atol=1e-12)

@@ -335,7 +335,7 @@ class _SegmentBuilder:
         shown = self._axes[hinge_role].flexion_axis if hinge_role in self._axes else self._reference.body.left
         bones = self._find_bone(hinge_role.replace("Lower", "Upper")), self._find_bone(hinge_role)
         hinge = find_bend_hinge(self._reference.skeleton, self._rows[hinge_role], *bones)
-        return shown if hinge is None else hinge * (1.0 if float(hinge @ shown) >= 0.0 else -1.0)
+        return shown if hinge is None else hinge.point_like(shown)
 
     def _find_bone(self, role: str) -> Floats:
         """Find the direction (3,) to the next role of a limb."""

@@ -33,7 +33,7 @@ class JointUse(NamedTuple):
     joint     its name
     speed     the largest speed [rad/s, file units/s]
     most      the largest one that is kept; None where there is none
-    at_limit  share of frames at an end of its range; 0 of a locked joint
+    at_limit  share of frames at an end of its range; 0 of a joint that is locked, or as at rest throughout
     """
 
     joint: str
@@ -123,7 +123,8 @@ def _measure_joints(clip: Clip, motion: RobotMotion) -> tuple[JointUse, ...]:
     values = read_configurations(tree, clip.poses.q)[2]
     steps = np.diff(clip.times)
     speeds = (np.abs(np.diff(values, axis=0)) / steps[:, None]).max(axis=0) if len(steps) else np.zeros(values.shape[1])
-    at_limit = mark_limits(tree, values).mean(axis=0)
+    is_used = (values != read_configurations(tree, tree.skeleton.rest_q[None])[2]).any(axis=0)
+    at_limit = mark_limits(tree, values).mean(axis=0) * is_used
     return tuple(
         JointUse(_name_unknown(tree, unknown), speed, most if np.isfinite(most) else None, share)
         for unknown, speed, most, share in zip(

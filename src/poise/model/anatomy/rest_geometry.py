@@ -11,6 +11,7 @@ from poise.errors import InputError, join_names
 from poise.maths.arrays import Floats
 from poise.maths.rotations import about, rotate, rotation_between, rotation_part
 from poise.maths.vectors import normalise, remove_component, snap_to_axis
+from poise.model.limits import Range
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import MIN_CONFIDENCE, JointRoles, find_joint_roles
@@ -390,6 +391,8 @@ _CLEAR_BEND_SINE = float(np.sin(np.radians(5.0)))
 _MIN_BEND_COSINE = 0.5
 # cosine: a hinge within 45 degrees of a bone's direction twists the bone
 _MAX_HINGE_COSINE = float(np.sqrt(0.5))
+# of the smaller part of its range: a hinge that turns so much further to one side of a straight limb bends to this side
+_ONE_SIDED_RATIO = 4.0
 # sine of the angle to the vertical: a steeper foot does not show the forward direction
 _MIN_FOOT_SINE = 0.25
 # [rad] a steeper foot does not stand flat; slope of a flat foot
@@ -403,16 +406,40 @@ _HEEL_ANGLE_RAD = np.radians(80.0)
 _MAX_SPLAY_RAD = np.radians(60.0)
 
 
-def find_bend_hinge(skeleton: Skeleton, row: int, upper_bone: Floats, lower_bone: Floats) -> Floats | None:
-    """Find the axis (3,) of a hinge between two bones.
+class BendHinge(NamedTuple):
+    """A hinge between two bones.
 
-    It is in the world at rest. None for other joints, and for a hinge that rather twists one of the bones.
+    axis          unit vector (3,) in the world at rest
+    is_bend_side  whether its range shows to which side it bends: then the axis points so that it is positive
+    """
+
+    axis: Floats
+    is_bend_side: bool
+
+    def point_like(self, axis: Floats) -> Floats:
+        """Return the axis (3,), pointed like another one where the range does not show its side."""
+        return self.axis * (-1.0 if not self.is_bend_side and float(self.axis @ axis) < 0.0 else 1.0)
+
+
+def find_bend_hinge(skeleton: Skeleton, row: int, upper_bone: Floats, lower_bone: Floats) -> BendHinge | None:
+    """Find the hinge between two bones.
+
+    None for other joints, and for a hinge that rather twists one of the bones.
     """
     if skeleton.kinds[row] != Kind.HINGE:
         return None
     axis = compute_rest_rotations(skeleton)[row] @ skeleton.axes[row]
-    is_bend = all(abs(float(axis @ bone)) < _MAX_HINGE_COSINE for bone in (upper_bone, lower_bone))
-    return axis if is_bend else None
+    if any(abs(float(axis @ bone)) >= _MAX_HINGE_COSINE for bone in (upper_bone, lower_bone)):
+        return None
+    limit = skeleton.limits[row]
+    if not isinstance(limit, Range):
+        return BendHinge(axis, is_bend_side=False)
+    straight = float(skeleton.rest_q[skeleton.q_start[row]]) - compute_signed_angle(
+        *(project_perpendicular(bone, axis) for bone in (upper_bone, lower_bone)), axis
+    )
+    below, above = straight - limit.low, limit.high - straight
+    is_one_sided = max(below, above) > _ONE_SIDED_RATIO * min(below, above)
+    return BendHinge(axis if above >= below or not is_one_sided else -axis, is_one_sided)
 
 
 class BodySide(NamedTuple):
@@ -446,8 +473,8 @@ class BodySide(NamedTuple):
         bone = find_limb_bone(self.skeleton, self.joints, self.body.points, self.side, part)
         return default if bone is None else bone
 
-    def find_hinge(self, part: str, upper_bone: Floats, lower_bone: Floats) -> Floats | None:
-        """Find the axis (3,) of an elbow or knee of one hinge. None for others."""
+    def find_hinge(self, part: str, upper_bone: Floats, lower_bone: Floats) -> BendHinge | None:
+        """Find the hinge of an elbow or knee. None for other joints."""
         row = self.skeleton.index(self.joints[f"{self.side}{part}"])
         return find_bend_hinge(self.skeleton, row, upper_bone, lower_bone)
 
@@ -502,7 +529,7 @@ def compute_leg_axes(limb: BodySide) -> list[JointAxes]:
     return axes
 
 
-def _find_foot_bone(limb: BodySide, knee_hinge: Floats | None) -> Floats:
+def _find_foot_bone(limb: BodySide, knee_hinge: BendHinge | None) -> Floats:
     """Find the bone of a foot. The figure's front takes its place where that is a heel.
 
     A foot without toes that move, below a knee of one hinge, points ahead and square to the hinge: frames that are
@@ -510,7 +537,7 @@ def _find_foot_bone(limb: BodySide, knee_hinge: Floats | None) -> Floats:
     """
     body = limb.body
     if knee_hinge is not None and not limb.can_move("Toes"):
-        ahead = project_perpendicular(np.cross(body.up, knee_hinge), body.up)
+        ahead = project_perpendicular(np.cross(body.up, knee_hinge.axis), body.up)
         cosine = float(ahead @ body.forward)
         if abs(cosine) > np.cos(_MAX_SPLAY_RAD):
             return ahead * np.sign(cosine)
@@ -519,7 +546,7 @@ def _find_foot_bone(limb: BodySide, knee_hinge: Floats | None) -> Floats:
 
 
 def _find_bend(
-    upper_bone: Floats, lower_bone: Floats, expected_direction: Floats, reason: str, hinge: Floats | None
+    upper_bone: Floats, lower_bone: Floats, expected_direction: Floats, reason: str, hinge: BendHinge | None
 ) -> tuple[Floats, str, bool]:
     """Find the bend direction of the lower bone. Also return its source, and whether the rest bend is clear.
 
@@ -530,8 +557,8 @@ def _find_bend(
     bend_offset = lower_bone - upper_bone * float(lower_bone @ upper_bone)
     expected_direction = project_perpendicular(expected_direction, upper_bone)
     if hinge is not None:
-        way = project_perpendicular(np.cross(hinge, upper_bone), upper_bone)
-        return way * (1.0 if float(way @ expected_direction) >= 0.0 else -1.0), "its hinge", True
+        axis = hinge.point_like(np.cross(upper_bone, expected_direction))
+        return project_perpendicular(np.cross(axis, upper_bone), upper_bone), "its hinge", True
     bend_sine = float(np.linalg.norm(bend_offset))
     if float(bend_offset @ expected_direction) <= _MIN_BEND_COSINE * bend_sine:
         return expected_direction, reason, False

@@ -56,7 +56,7 @@ def find_biped_limbs(
                 continue
             if set(row_by_role) <= set(named_roles):
                 continue
-            if _has_ambiguous_bend(facing.points, rows, row_by_part):
+            if _has_ambiguous_bend(tree, facing.points, rows, row_by_part):
                 rejection_reasons |= dict.fromkeys(row_by_role, "several bones in line: the bending joint is ambiguous")
             elif reason == facing.source and facing.is_ambiguous:
                 rejection_reasons |= dict.fromkeys(
@@ -75,15 +75,17 @@ def find_biped_limbs(
     return unnamed, {role: reason for role, reason in rejection_reasons.items() if role not in named_roles}
 
 
-def _has_ambiguous_bend(points: Floats, rows: list[int], row_of_part: Mapping[str, int]) -> bool:
+def _has_ambiguous_bend(tree: CharacterTree, points: Floats, rows: list[int], row_of_part: Mapping[str, int]) -> bool:
     """Return whether a twist bone may hide the bending joint. Such a bone is in line with the limb's bones.
 
     This needs a long neighbouring bone in the same direction, or two exactly collinear bones and another one of equal
-    length.
+    length. A hinge shows by its axis whether it bends or twists.
     """
     upper_index, lower_index, end_index = (
         rows.index(row) for row in [*row_of_part.values()]["Shoulder" in row_of_part :][:3]
     )
+    if tree.hinge_mask[rows[lower_index]] and tree.adds_bend(rows[lower_index], rows[end_index], ()):
+        return False
     bones = np.diff(points[rows], axis=0)
     lengths = np.linalg.norm(bones, axis=1)
     has_clavicle = "Shoulder" in row_of_part and upper_index == 1  # a clavicle recognized before an upper arm
