@@ -417,7 +417,7 @@ class BendHinge(NamedTuple):
     is_bend_side: bool
 
     def point_like(self, axis: Floats) -> Floats:
-        """Return the axis (3,), pointed like another one where the range does not show its side."""
+        """Point the axis (3,) like another one, where no range decides."""
         return self.axis * (-1.0 if not self.is_bend_side and float(self.axis @ axis) < 0.0 else 1.0)
 
 
