@@ -434,9 +434,8 @@ def find_bend_hinge(skeleton: Skeleton, row: int, upper_bone: Floats, lower_bone
     limit = skeleton.limits[row]
     if not isinstance(limit, Range):
         return BendHinge(axis, is_bend_side=False)
-    straight = float(skeleton.rest_q[skeleton.q_start[row]]) - compute_signed_angle(
-        *(project_perpendicular(bone, axis) for bone in (upper_bone, lower_bone)), axis
-    )
+    upper, lower = (project_perpendicular(bone, axis) for bone in (upper_bone, lower_bone))
+    straight = float(skeleton.rest_q[skeleton.q_start[row]]) - compute_signed_angle(upper, lower, axis)
     below, above = straight - limit.low, limit.high - straight
     is_one_sided = max(below, above) > _ONE_SIDED_RATIO * min(below, above)
     return BendHinge(axis if above >= below or not is_one_sided else -axis, is_one_sided)
