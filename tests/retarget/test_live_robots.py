@@ -59,7 +59,7 @@ def test_limbs_of_a_live_robot_point_as_in_the_batch(walking_g1):
     live = poise.Clip(clip.times, poise.Pose(done.skeleton, q), "live")
     batch, angles = (measure_directions(done, one) for one in (done, live))
     assert np.median(angles) < np.median(batch) + 0.5
-    assert np.percentile(angles, 95.0) < 7.2  # [deg] the batch has 6.2
+    assert np.percentile(angles, 95.0) < np.percentile(batch, 95.0) + 1.0
     way = live.poses.world.positions - done.poses.world.positions
     assert np.percentile(np.linalg.norm(way, axis=-1), 95.0) < 0.06
 

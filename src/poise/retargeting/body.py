@@ -12,7 +12,13 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise, remove_component
 from poise.model.anatomy.carrier import find_standing_turn
-from poise.model.anatomy.rest_geometry import JointAxes, compute_rest_rotations, find_bend_hinge, find_joint_axes
+from poise.model.anatomy.rest_geometry import (
+    BendHinge,
+    JointAxes,
+    compute_rest_rotations,
+    find_bend_hinge,
+    find_joint_axes,
+)
 from poise.model.clip import Clip
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import Skeleton
@@ -318,7 +324,10 @@ class _SegmentBuilder:
         """
         side, part = split_role(role)
         if part in ("UpperArm", "LowerArm", "UpperLeg", "LowerLeg"):
-            return _build_axes(self._find_bone(role), self._find_hinge(role), self._reference.body.left)
+            hinge, bone = self._find_bend_hinge(role), self._find_bone(role)
+            if hinge is not None:  # where along its axis a hinge is says nothing of the bones
+                bone = remove_component(bone, hinge.axis)
+            return _build_axes(bone, self._find_hinge(role), self._reference.body.left)
         if part == "Hand":
             return self._hand_axes[side]
         if part in ("Foot", "Toes"):
@@ -331,11 +340,15 @@ class _SegmentBuilder:
         """Find the axis (3,) of a segment's elbow or knee."""
         if role in self._measured_axes:
             return self._turns[self._carriers[role]] @ self._measured_axes[role]
-        hinge_role = role.replace("Upper", "Lower")
+        hinge_role, hinge = role.replace("Upper", "Lower"), self._find_bend_hinge(role)
         shown = self._axes[hinge_role].flexion_axis if hinge_role in self._axes else self._reference.body.left
-        bones = self._find_bone(hinge_role.replace("Lower", "Upper")), self._find_bone(hinge_role)
-        hinge = find_bend_hinge(self._reference.skeleton, self._rows[hinge_role], *bones)
         return shown if hinge is None else hinge.point_like(shown)
+
+    def _find_bend_hinge(self, role: str) -> BendHinge | None:
+        """Find the hinge of a segment's elbow or knee. None for other joints."""
+        upper, lower = role.replace("Lower", "Upper"), role.replace("Upper", "Lower")
+        bones = self._find_bone(upper), self._find_bone(lower)
+        return find_bend_hinge(self._reference.skeleton, self._rows[lower], *bones)
 
     def _find_bone(self, role: str) -> Floats:
         """Find the direction (3,) to the next role of a limb."""

@@ -263,12 +263,10 @@ class TaskBuilder:
         self._add(ROTATION, int(self.tree.nodes[segment.carrier]), np.zeros(3), matrices, weight, source)
 
     def _add_direction(self, role: str, weight: float) -> None:
-        side = next(side for side in SIDES if role.startswith(side))
-        after = self.find_rest(f"{side}{NEXT_PARTS[role[len(side) :]]}")
-        row = self.target.rows[role]
-        local = self._turn_into_node(row, normalise(after - self.find_rest(role)))
+        segment = self.target.segments[role]
+        local = rotations.rotate(rotations.multiply(self.tree.turns[segment.row], segment.row_frame), _BONE)
         bone = self.find_bone(role)
-        self._add(DIRECTION, int(self.tree.nodes[row]), local, self.find_direction(role), weight, bone)
+        self._add(DIRECTION, int(self.tree.nodes[segment.row]), local, self.find_direction(role), weight, bone)
 
     def add_hips(self, path: Floats) -> None:
         """Add the path (F, 3) of the middle of the hip joints."""
