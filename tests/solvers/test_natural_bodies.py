@@ -432,3 +432,18 @@ def test_rows_of_which_some_tilt_the_pelvis_have_the_bits_that_they_have_alone()
     for i in range(60):
         alone = poise.solve(start, [poise.Position(tip, place[i]) for tip, place in places.items()], free_root=True)
         np.testing.assert_array_equal(alone.q, batch.q[i])
+
+
+def test_rows_of_which_some_bow_have_the_bits_that_they_have_alone(data):
+    """Hips are placed above pinned feet; the trunk bows about them towards hands that are far, below odd frames."""
+    figure = poise.load(data / "glb/knight_kaykit.glb")
+    start, joints = figure.rest, figure.roles.joints
+    leg = np.linalg.norm(start.world[joints["leftUpperLeg"]].positions - start.world[joints["leftFoot"]].positions)
+    random = np.random.default_rng(0)
+    shifts = {"leftHand": random.uniform(-0.5, 0.5, (33, 3)), "hips": random.uniform(-0.2, 0.05, (33, 3))}
+    places = {joints[role]: start.world[joints[role]].positions + leg * shift for role, shift in shifts.items()}
+    feet = [poise.Pin(joints[f"{side}Foot"]) for side in ("left", "right")]
+    batch = poise.solve(start, feet + [poise.Position(*each) for each in places.items()], free_root=True)
+    for i in range(33):
+        goals = feet + [poise.Position(tip, place[i]) for tip, place in places.items()]
+        np.testing.assert_array_equal(poise.solve(start, goals, free_root=True).q, batch.q[i])

@@ -81,6 +81,18 @@ def test_sides_are_those_where_limbs_are():
         assert pose.world[roles["leftHand"]].positions[0] > 0 > pose.world[roles["rightHand"]].positions[0]
 
 
+def test_a_sidecar_has_the_last_word():
+    """Names and the file's own map may be those of the figure before it was mirrored; a sidecar is meant for it."""
+    pose = POSES["as they were"]
+    declared = {f"{side.lower()}{part}": f"{side}{joint}" for side in SIDES for part, joint in (
+        ("UpperLeg", "UpLeg"), ("LowerLeg", "Leg"), ("Foot", "Foot"), ("UpperArm", "Arm"), ("LowerArm", "ForeArm"),
+        ("Hand", "Hand"),
+    )}  # fmt: skip
+    for is_sidecar in (True, False):
+        rig = poise.Rig(pose.skeleton, pose, humanoid=declared, sidecar_roles=frozenset(declared if is_sidecar else ()))
+        assert poise.find_roles(rig).joints["leftHand"] == ("LeftHand" if is_sidecar else "RightHand")
+
+
 @given(steps("LeftHand", "RightHand"))
 def test_hands_of_a_standing_figure(moves):
     assert_mirrored([*pin(*FEET), *reach(moves)])

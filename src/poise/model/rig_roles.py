@@ -12,7 +12,7 @@ from poise.model.anatomy.roles import Roles
 from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import BONES
-from poise.model.roles.character_tree import CharacterTree, Role
+from poise.model.roles.character_tree import SIDECAR_REASON, CharacterTree, Role
 from poise.model.roles.role_search import JointRoles, compute_scaled_positions, search_skeleton, search_tree
 from poise.model.skeleton import Kind, Skeleton
 
@@ -37,7 +37,7 @@ def find_roles(rig: Rig | Skeleton) -> Roles:
         raise InputError(f"find_roles() takes a Rig or a Skeleton, not a {type(rig).__name__}")
     index, sidecar = rig.skeleton.index, rig.sidecar_roles
     declared_roles = {
-        role: Role(index(joint), 1.0, "the sidecar" if role in sidecar else "the file's VRM map")
+        role: Role(index(joint), 1.0, SIDECAR_REASON if role in sidecar else "the file's VRM map")
         for role, joint in rig.humanoid.items()
         if role in BONES
     }

@@ -29,6 +29,9 @@ SAME_AXIS = 0.7
 _MAX_PATH_JOINTS = 48
 
 
+SIDECAR_REASON = "the sidecar"  # reason of a role that a sidecar declares
+
+
 class Role(NamedTuple):
     """Joint found for a role: row, confidence, reason."""
 

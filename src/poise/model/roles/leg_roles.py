@@ -14,7 +14,7 @@ from poise.maths.vectors import normalise, remove_component
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles import limb_structure
 from poise.model.roles.bone_names import SIDES, tokenize_name
-from poise.model.roles.character_tree import ARM_PARTS, LEG_PARTS, CharacterTree, Role
+from poise.model.roles.character_tree import ARM_PARTS, LEG_PARTS, SIDECAR_REASON, CharacterTree, Role
 
 _ARM_PARTS = ARM_PARTS[1:]
 # confidence in sides observed in the character, and in sides by the convention of the file format
@@ -185,7 +185,8 @@ def _find_named_left(
 def check_sides(tree: CharacterTree, roles: dict[str, Role], declared_roles: Mapping[str, Role]) -> dict[str, Role]:
     """Lower the confidence of sides contradicted by feet or knees. The reason says so.
 
-    In a mirrored body they are the other sides: what is named the left arm is the right one there.
+    In a mirrored body they are the other sides: what is named the left arm is the right one there. A sidecar that names
+    limbs of a side has the last word.
     """
     if any(f"{side}{role}" not in roles for side in SIDES for role in LEG_PARTS[:3]):
         return roles
@@ -196,7 +197,10 @@ def check_sides(tree: CharacterTree, roles: dict[str, Role], declared_roles: Map
     )
     if not facing.is_observed or float(lateral @ facing.left) >= -_SIDE_COSINE * float(np.linalg.norm(lateral)):
         return roles
-    if _is_mirrored(tree, legs[0][0]):
+    is_by_sidecar = any(
+        role.startswith(SIDES) and found.reason == SIDECAR_REASON for role, found in declared_roles.items()
+    )
+    if _is_mirrored(tree, legs[0][0]) and not is_by_sidecar:
         note = f"; mirrored, and by {facing.source} the other side"
         return {_swap_side(role): found._replace(reason=found.reason + note) if role.startswith(SIDES) else found
                 for role, found in roles.items()}  # fmt: skip

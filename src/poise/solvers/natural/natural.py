@@ -742,7 +742,7 @@ def _bow_trunk(
     root = stage.goals[0]
     assert isinstance(root, Place)
     found = bow_from_hips(bends, pose, root.joint, stage.hips, stage.spine, tips, ahead)
-    return (pose, None) if found is None else (_place_root(problem, stage, pose, found, sharp, request), found.lean)
+    return (pose, None) if found is None else _place_bowed(problem, stage, pose, found, sharp, request)
 
 
 def _bow_over_feet(
@@ -761,7 +761,16 @@ def _bow_over_feet(
     origin = problem.start if problem.origin is None else problem.origin
     standing = problem.make_pose_unchecked(standing_q)
     found = bow_over_feet(bends, stage.pinned, origin, standing, root.joint, stage.hips, stage.spine, ahead)
-    return None if found is None else (_place_root(problem, stage, pose, found, sharp, request), found.lean)
+    return None if found is None else _place_bowed(problem, stage, pose, found, sharp, request)
+
+
+def _place_bowed(
+    problem: Problem, stage: NaturalStage, pose: Pose, found: Carried, sharp: Tolerance, request: Request
+) -> tuple[Pose, Floats]:
+    """Place roots of bowed trunks. Trunks that do not bow keep their poses, bit by bit, as they do alone."""
+    q = _place_root(problem, stage, pose, found, sharp, request).flat_q
+    is_bowed = (found.lean[:, 1:] != 0.0).any(axis=1) | (found.bend != 0.0)
+    return problem.make_pose_unchecked(np.where(is_bowed[:, None], q, pose.flat_q)), found.lean
 
 
 def _place_root(
