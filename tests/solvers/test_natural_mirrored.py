@@ -131,12 +131,12 @@ def test_a_hand_that_turns(side, turn, tilt):
     assert_mirrored([*pin(*FEET), (poise.Place, hand, at(hand) + np.array([0.0, -0.1, 0.3]), turned)])
 
 
-def kneel(*, forward=0.0):
+def kneel(*, forward=0.0, left=0.0):
     """Goals of one who kneels: hips above the knees, feet behind them on the floor."""
     thigh = at("LeftUpLeg") - at("LeftLeg")
     shin = float(np.linalg.norm(at("LeftLeg") - at("LeftFoot")))
     rise = float(np.linalg.norm(thigh)) + 0.03 - at("LeftUpLeg")[1]
-    hips = at("Hips") + np.array([0.0, rise, forward])
+    hips = at("Hips") + np.array([left, rise, forward])
     feet = [(poise.Position, foot, at(foot) * [1, 0, 1] + [0.0, 0.08, -shin]) for foot in FEET]
     return [(poise.Position, "Hips", hips), *feet]
 
@@ -146,10 +146,50 @@ def test_one_who_kneels(forward):
     assert_mirrored(kneel(forward=forward), floor=0.0)
 
 
+def solve_knees(goals):
+    """Left and right knee of one who kneels."""
+    pose = poise.solve(START, [goal(*rest) for goal, *rest in goals], free_root=True, floor=0.0).pose
+    return [pose.world[f"{side}Leg"].positions for side in SIDES]
+
+
 @given(st.floats(-0.1, 0.1))
 def test_knees_of_one_who_kneels_go_out_alike(forward):
-    goals = [goal(*rest) for goal, *rest in kneel(forward=forward)]
-    pose = poise.solve(START, goals, free_root=True, floor=0.0).pose
-    left, right = (pose.world[f"{side}Leg"].positions for side in SIDES)
+    left, right = solve_knees(kneel(forward=forward))
     np.testing.assert_allclose(left, MIRROR * right, atol=1e-6)
     assert left[0] >= at("LeftUpLeg")[0] - 1e-6
+
+
+@pytest.mark.parametrize("forward", [-0.02, 0.0, 0.02])
+def test_knees_of_one_who_kneels_stay_out_where_hips_sway(forward):
+    sways = np.arange(-0.03, 0.0305, 0.001)
+    knees = np.array([solve_knees(kneel(forward=forward, left=left)) for left in sways])
+    out = (knees - np.array([at(f"{side}UpLeg") for side in SIDES]))[..., 0] - sways[:, None]
+    assert np.all(out * [1.0, -1.0] >= -1e-6)
+    assert np.linalg.norm(np.diff(knees, axis=0), axis=-1).max() < 0.004  # of hips that move by 1 mm
+
+
+def lie(roll):
+    """Angles by which knees are turned out of one who lies on the left side, or rolled towards the front [deg]."""
+    side, ahead = rotations.from_vector(np.array([0.0, 0.0, -np.pi / 2])), np.array([np.radians(roll), 0.0, 0.0])
+    turn, hips = rotations.multiply(rotations.from_vector(ahead), side), np.array([0.0, 0.17, 0.0])
+    goals = [poise.Place("Hips", hips, rotations.multiply(turn, START.world["Hips"].rotations))]
+    for name in SIDES:
+        thigh, foot = at(f"{name}UpLeg"), at(f"{name}Foot")
+        drawn_up = thigh - at("Hips") + 0.8 * (foot - thigh)
+        goals.append(poise.Position(f"{name}Foot", hips + rotations.rotate(turn, drawn_up)))
+    pose, angles = poise.solve(START, goals, free_root=True, floor=0.0).pose, []
+    for name, out in zip(SIDES, (1.0, -1.0), strict=True):
+        thigh, knee, foot = (pose.world[f"{name}{joint}"].positions for joint in ("UpLeg", "Leg", "Foot"))
+        x, _, z = rotations.rotate(turn * [1, -1, -1, -1], knee - 0.5 * (thigh + foot))
+        angles.append(np.degrees(np.arctan2(out * x, z)))
+    return angles
+
+
+def test_knees_of_one_who_lies_stay_ahead():
+    np.testing.assert_allclose(lie(0.0), 0.0, atol=1.0)
+    left, right = lie(40.0)
+    assert -30.0 < left < -20.0  # outward it would point back
+    assert abs(right) < 1.0
+    left, right = lie(90.0)
+    assert left > 45.0
+    assert left == pytest.approx(right, abs=0.1)

@@ -42,7 +42,7 @@ _TURNS = 24  # steps of half a turn that are tried to each side: 7.5 degrees
 _NO_TURN_SHARE, _FULL_TURN_SHARE = 0.02, 0.08
 _GIVE_SHARE = 0.06  # of a bone's radius, 2 mm of people: how far flesh gives way before an elbow turns
 _MAX_KNEE_TURN_RAD = math.radians(40.0)  # by which a knee makes way for arms; hips turn by 45 in and out (AAOS)
-_OUTWARD_RATIO = 1.25  # of a knee's turn outward to that inward, up to which it goes outward: nearly a tie
+_MAX_OUTWARD_RAD = 0.5 * math.pi  # of a knee that the floor turns: further out, it would point back
 _HALVINGS = 12  # of the step in which a limb becomes clear: to 0.002 degrees
 _MIN_DEPTH = 1e-9  # of a point's distance from its joint: it is on the floor
 _LEVEL_DEPTH = 0.01  # of that: a level end may be in the floor by so much, before it turns the other way
@@ -175,12 +175,34 @@ def find_middle_circle(distance, upper_length, limb_length):
 
 
 @device_function
+def find_knee_turn(bone, tolerance):
+    """Find the turn of a knee to clear floor and arms.
+
+    The floor turns it outward, unless it would then point back: so do both knees of one who kneels. Arms turn it by
+    the smaller angle.
+
+    bone  circle of the thigh, whose second axis is outward, capsules of arms and the floor
+    """
+    circle, capsules, floor = bone
+    for_floor = find_clear_turn(measure_overlap, (circle, capsules[:0], floor), tolerance, True)
+    if for_floor < 0.0:
+        out = find_clear_turn(measure_overlap, (circle, capsules[:0], floor), tolerance, False)
+        for_floor = out if 0.0 < out <= _MAX_OUTWARD_RAD else for_floor
+    if capsules.shape[0] == 0:
+        return for_floor
+    angle = find_clear_turn(measure_overlap, bone, tolerance, True)
+    if angle < 0.0 < for_floor:
+        angle = find_clear_turn(measure_overlap, bone, tolerance, False)
+    if abs(angle) > _MAX_KNEE_TURN_RAD:
+        angle = math.copysign(_MAX_KNEE_TURN_RAD, for_floor if for_floor != 0.0 else angle)
+    return for_floor if abs(for_floor) > _MAX_KNEE_TURN_RAD else angle
+
+
+@device_function
 def clear_bend_side(
     side, first, target, chord, distance, upper_length, limb_length, radius, capsules, floor, outward, is_leg
 ):
     """Turn the bend side of a limb to clear forearm or thigh.
-
-    A knee turns outward, unless the turn inward is clearly smaller: so do both knees of one who kneels.
 
     side             unit vector, perpendicular to the chord
     chord, distance  unit vector from the first joint to the target, and their distance
@@ -202,14 +224,11 @@ def clear_bend_side(
     share = smoothstep_between(reach / limb_length, _NO_TURN_SHARE, _FULL_TURN_SHARE)
     if not share > 0.0:
         return side
-    angle = share * find_clear_turn(measure_overlap, (circle, capsules, floor), 1e-6 * limb_length, True)
-    if is_leg and angle < 0.0:
-        out = share * find_clear_turn(measure_overlap, (circle, capsules, floor), 1e-6 * limb_length, False)
-        angle = out if 0.0 < out < _OUTWARD_RATIO * -angle else angle
-    if is_leg and capsules.shape[0] > 0 and abs(angle) > _MAX_KNEE_TURN_RAD:
-        for_floor = share * find_clear_turn(measure_overlap, (circle, capsules[:0], floor), 1e-6 * limb_length, True)
-        for_arms = math.copysign(_MAX_KNEE_TURN_RAD, angle)
-        angle = for_floor if abs(for_floor) > _MAX_KNEE_TURN_RAD else for_arms
+    bone, tolerance = (circle, capsules, floor), 1e-6 * limb_length
+    if is_leg:
+        angle = share * find_knee_turn(bone, tolerance)
+    else:
+        angle = share * find_clear_turn(measure_overlap, bone, tolerance, True)
     return side if angle == 0.0 else add(scale(side, math.cos(angle)), scale(across, math.sin(angle)))
 
 
