@@ -37,6 +37,24 @@ def places(clip, whole):
     return part_places(clip, motion, whole.bearing.arms)[1]
 
 
+HOP = 0.12 * np.sin(np.pi * np.clip((np.arange(240) - 110) / 15, 0.0, 1.0))
+"""Heights of a hop from frame 110 to 125 [m]."""
+
+
+def raised(heights, fps=60.0, sway=0.0):
+    """A clip on hands and knees of which each frame is so much higher [m]."""
+    clip = on_all_fours(frames=len(heights), fps=fps, sway=sway)
+    q = clip.poses.q.copy()
+    q[:, clip.skeleton.q_slice("hips").start + 2] += heights
+    return Clip(clip.times, poise.Pose(clip.skeleton, q), "raised")
+
+
+def bearing_in(clip):
+    """The support contacts of a clip whose feet are not held."""
+    motion = motion_of(clip, figure_of(clip, up="z", metre=1.0))
+    return bearing_of(clip, motion, np.zeros((len(motion), 2), bool), 0.0)
+
+
 class TestParts:
     def test_hands_and_knees_bear_and_elbows_do_not(self):
         bearing = planted(on_all_fours(), GROUNDS["flat"]).bearing
@@ -68,6 +86,32 @@ class TestParts:
         frames = np.flatnonzero(bearing.on[:, knee])
         assert len(frames) > 100
         assert (bearing.heights[frames[[0, -1]], knee] < bearing.heights[frames, knee].mean() + 0.02).all()
+
+    @pytest.mark.parametrize("higher", [-0.03, 0.02, 0.03])
+    def test_parts_that_hop_to_ground_of_another_height_bear_there_too(self, higher):
+        bearing = bearing_in(raised(np.where(np.arange(240) < 118, 0.0, higher) + HOP))
+        on = bearing.on[:, bearing.columns(*HELD)]
+        assert on[:100].all()
+        assert not on[114:120].any()
+        assert on[140:].all()
+
+    def test_a_hop_to_higher_ground_ends_in_hands_that_stay(self):
+        clip = raised(np.where(np.arange(240) < 118, 0.0, 0.03) + HOP, sway=0.03)
+        hand = planted(clip, Terrain.flat(0.0, up="z")).poses.world["leftHand"].positions
+        assert np.ptp(hand[140:], axis=0).max() < 0.002
+
+    def test_parts_keep_bearing_where_their_ground_rises(self):
+        """Hands and knees on a floor 2 cm higher for the last 40 % of a contact."""
+        bearing = bearing_in(raised(0.02 * np.clip((np.arange(240) - 144) / 12, 0.0, 1.0)))
+        assert bearing.on[:, bearing.columns(*HELD)].all()
+
+    def test_no_contact_comes_out_shorter_than_a_tenth_of_a_second(self):
+        """A contact of 0.15 s whose ends are 2 cm over its middle of 0.08 s."""
+        heights = np.repeat([0.065, 0.055, 0.035, 0.055, 0.065], [100, 8, 19, 8, 105])
+        bearing = bearing_in(raised(heights, fps=240.0))
+        knees = bearing.columns("left knee", "right knee")
+        assert bearing.touches[110, knees].all()
+        assert not bearing.on[:, knees].any()
 
     def test_a_single_pose_has_parts_too(self):
         clip = on_all_fours()

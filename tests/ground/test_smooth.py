@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from poise.ground.figure.motion import Motion
+from poise.ground.figure.speeds import Shots
 from poise.ground.legs.swing import between_of, fade_offsets, interpolate_swings
+from poise.maths import rotations
 from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
 from poise.maths.smoothing import (
     average_hann,
@@ -192,6 +194,50 @@ class TestFaded:
         mask = np.abs(np.arange(20) - 10) > 2
         result = fade_offsets(np.arange(20) / 30.0, np.full((20, 1, 3), 0.04), mask[:, None], 0.2)
         np.testing.assert_allclose(result, 0.04, atol=1e-15)
+
+    @pytest.mark.parametrize("values", [(0.0, 1.0), (1.0, 0.0)])
+    def test_frames_at_a_cut_have_offsets_of_their_own_shot(self, values):
+        second = np.arange(20) >= 10
+        shots = Shots(np.where(second, 10, 0), np.where(second, 19, 9))
+        offsets = np.where(second, values[1], values[0])[:, None, None] * np.ones(3)
+        for cut in (9, 10):
+            mask = (np.arange(20) != cut)[:, None]
+            result = fade_offsets(np.arange(20) / 30.0, offsets, mask, 0.2, shots)[cut]
+            np.testing.assert_allclose(result, offsets[cut], atol=0.1)
+
+    @pytest.mark.parametrize("gap", [1, 3, 5, 9])
+    def test_a_shot_fades_as_it_does_alone(self, gap):
+        times, second = np.arange(20) / 30.0, np.arange(20) >= 10
+        shots, mask = Shots(np.where(second, 10, 0), np.where(second, 19, 9)), np.abs(np.arange(20) - 10) >= gap
+        offsets = curve(3, 20, 2, 3)
+        masks = np.repeat(mask[:, None], 2, axis=1)
+        result = fade_offsets(times, offsets, masks, 0.2, shots)
+        for rows in (slice(0, 10), slice(10, 20)):
+            alone = fade_offsets(times[rows], offsets[rows], masks[rows], 0.2)
+            np.testing.assert_allclose(result[rows], alone, atol=1e-14)
+
+    @pytest.mark.parametrize("degrees", [179.9, 178.0, 150.0])
+    def test_turns_beyond_half_a_turn_go_on_by_the_shorter_arc(self, degrees):
+        second = np.arange(20) >= 10
+        vectors = np.radians(np.where(second, -degrees, degrees))[:, None, None] * np.array([0.0, 0.6, 0.8])
+        mask = (np.abs(np.arange(20) - 9.5) > 2)[:, None]
+        turns = rotations.from_vector(fade_offsets(np.arange(20) / 30.0, vectors, mask, 0.2, are_turns=True))[:, 0]
+        steps = np.linalg.norm(
+            rotations.as_vector(rotations.multiply(turns[1:], rotations.inverse(turns[:-1]))), axis=-1
+        )
+        assert np.degrees(steps.sum()) == pytest.approx(360.0 - 2.0 * degrees, abs=1e-6)
+
+    def test_turns_fade_at_the_speed_they_had_beyond_half_a_turn(self):
+        """They turn by 4 degrees a frame, over half a turn within a contact."""
+        times = np.arange(40) / 30.0
+        angles = np.radians(142.0 + 4.0 * np.arange(40))
+        mask = np.zeros((40, 1), bool)
+        mask[5:11] = True
+        vectors = rotations.as_vector(rotations.from_vector(angles[:, None, None] * np.array([0.0, 0.0, 1.0])))
+        turns = rotations.from_vector(fade_offsets(times, vectors, mask, 0.2, are_turns=True))[:, 0]
+        steps = rotations.as_vector(rotations.multiply(turns[1:], rotations.inverse(turns[:-1])))
+        assert 4.0 < np.degrees(steps[10, 2]) < 25.0
+        assert np.degrees(np.abs(steps[10:, 2]).max()) < 60.0
 
     def test_nothing_holds(self):
         times, offsets = moving(20)

@@ -57,7 +57,7 @@ def put_down(bearing: Bearing, columns: Sequence[int], places: Floats, footing: 
             place = 0.5 * (way.min(axis=0) + way.max(axis=0))
             place[2] = footing.heights(place) + least[rows[0], column]
             ways[rows, column] = place - way
-    result = places + fade_offsets(bearing.times, ways, on, FADE)
+    result = places + fade_offsets(bearing.times, ways, on, FADE, bearing.shots)
     sunk = np.maximum(footing.heights(result) + least - result[..., 2], 0.0) * compute_fade(bearing.times, on, CLEAR_S)
     step = measure_step(bearing.times)
     half = round(CLEAR_S / step) if step > 0.0 else 0
@@ -255,7 +255,7 @@ def _shift(bearing: Bearing, columns: list[int], roots: Floats, middles: Floats,
     for _ in range(_STEPS):
         bones = roots + shift[:, None] - places
         apart = fade_offsets(
-            bearing.times, (np.linalg.norm(bones, axis=-1) - length)[..., None] * on[..., None], on, FADE
+            bearing.times, (np.linalg.norm(bones, axis=-1) - length)[..., None] * on[..., None], on, FADE, bearing.shots
         )
         along = normalise(bones)
         square = np.einsum("fli,fmi->flm", along, along) + damped

@@ -31,7 +31,7 @@ from poise.model.skeleton import Kind, Skeleton
 _NEAR = {"hand": 0.16, "elbow": 0.11, "knee": 0.11, "hips": 0.2}  # [m] a joint that bears is no higher over the floor
 _SPEED = 0.35  # [m/s] nor does it move faster
 _ROLLING, _LOWEST = 0.8, 0.03  # [m/s], [m] a hand that is so near to its lowest may roll so fast
-_LANDED = 0.01  # [m] over its mean height while it bears a part begins and ends to bear
+_LANDED = 0.01  # [m] over its median height while it bears a part begins and ends to bear
 _ABOVE = 0.4  # of the way from it to its shoulder or hip goes up from a part that bears
 _DOWN = 0.55  # of their height at rest: hips that are lower are those of a body that lies, if its torso is level
 _BENT, _LEVEL = np.radians(40.0), np.radians(70.0)  # from upright: so far a torso is no, and from there on a level one
@@ -58,6 +58,8 @@ class Bearing:
         Names: "left hand", "left elbow", "left knee", ..., "hips".
     times
         (F,) [s].
+    shots
+        The shots of the clip.
     hip_share
         (F,) how high the hips are over the floor, as a share of their height in the rest pose.
     torso_level
@@ -82,6 +84,7 @@ class Bearing:
 
     parts: tuple[str, ...]
     times: Floats
+    shots: Shots
     hip_share: Floats
     torso_level: Floats
     lies: Bools
@@ -167,10 +170,10 @@ def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing
         return None
     heights = places[..., 2] - floor
     on = _lasting(motion.times, shots, _standing_on(touches, places, motion, shoulders, held))
-    on = _trim_ends(motion.times, on, heights <= _clearance(motion.times, heights, touches, on) + _LANDED)
+    on = _lasting(motion.times, shots, _trim_ends(motion.times, on, heights))  # none comes out too short
     clearance = _clearance(motion.times, heights, touches, on)
     return Bearing(
-        parts, motion.times, share, torso_level, lies, touches, on, clearance, places, shoulders, floor, arms
+        parts, motion.times, shots, share, torso_level, lies, touches, on, clearance, places, shoulders, floor, arms
     )
 
 
@@ -236,14 +239,18 @@ def _standing_on(touches: Bools, places: Floats, motion: Motion, shoulders: Floa
     return on
 
 
-def _trim_ends(times: Floats, on: Bools, down: Bools) -> Bools:
-    """Trim runs of a mask (F, P). They begin and end where the part is `down`: one that falls is not held."""
+def _trim_ends(times: Floats, on: Bools, heights: Floats) -> Bools:
+    """Trim both ends of a mask's runs (F, P).
+
+    There a part is higher than usual: it still falls, or rises already. Each half of a run is compared with its own
+    median height, so that none is lost on higher ground.
+    """
     trimmed = np.zeros_like(on)
-    for part in range(on.shape[1]):
+    for part, column in enumerate(heights.T):
         for rows in runs(on[:, part], times):
-            landed = np.flatnonzero(down[rows, part])
-            if len(landed):
-                trimmed[rows[landed[0] : landed[-1] + 1], part] = True
+            halves = rows[: (len(rows) + 1) // 2], rows[len(rows) // 2 :]
+            first, last = (half[column[half] <= np.median(column[half]) + _LANDED] for half in halves)
+            trimmed[first[0] : last[-1] + 1, part] = True
     return trimmed
 
 

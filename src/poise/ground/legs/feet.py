@@ -17,6 +17,7 @@ from poise.ground.contact.plants import Plants
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, Motion, rows_of
+from poise.ground.figure.speeds import shots_of
 from poise.ground.legs.clear import clear_ground, lift_whole
 from poise.ground.legs.swing import COAST_S, between_of, fade_offsets, interpolate_swings
 from poise.maths import rotations
@@ -68,7 +69,7 @@ def place_feet(
     share = smoothstep(between.share)
     tilt = rotations.slerp(take_frames(tilt, between.before), take_frames(tilt, between.after), share)
     turns = rotations.multiply(tilt, motion.turns[:, :, FOOT])
-    turns = _apply_plants(motion.times, turns, contacts, plants, which)
+    turns = _apply_plants(motion, turns, contacts, plants, which)
     turns = _over_ground(soles, contacts, plants, which, turns, footing)
     ankles = _ankles(motion, soles, contacts, plants, which, turns, rise)
     offsets = interpolate_swings(motion, ankles - motion.places[:, :, ANKLE], between, standing)
@@ -167,7 +168,7 @@ def _ground_under(
     return tilt, rise
 
 
-def _apply_plants(times: Floats, turns: Floats, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
+def _apply_plants(motion: Motion, turns: Floats, contacts: Contacts, plants: Plants, which: Ints) -> Floats:
     """Rotate feet to their planted rotations in flat contact. Before and after, this correction fades."""
     flat = contacts.heel & contacts.ball
     if not flat.any():
@@ -175,7 +176,7 @@ def _apply_plants(times: Floats, turns: Floats, contacts: Contacts, plants: Plan
     needed = np.zeros((*flat.shape, 3))
     planted = plants.turn[which[flat]]
     needed[flat] = rotations.as_vector(rotations.multiply(planted, rotations.inverse(turns[flat])))
-    vectors = fade_offsets(times, needed, flat, COAST_S)
+    vectors = fade_offsets(motion.times, needed, flat, COAST_S, shots_of(motion), are_turns=True)
     return np.where(
         flat[..., None], _scatter_rotations(planted, flat), rotations.multiply(rotations.from_vector(vectors), turns)
     )

@@ -8,10 +8,12 @@ import numpy as np
 
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, TOES, Motion
+from poise.ground.figure.speeds import Shots
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
 from poise.maths.smoothing import smoothstep
+from poise.maths.vectors import normalise
 
 COAST_S = 0.2  # [s] in which the speed of an ankle over the animated one, and a correction of its foot, die away
 _CUT_OFF = 0.3  # [s] a swing that the clip cuts off is taken to last so long at least
@@ -63,45 +65,65 @@ def interpolate_swings(motion: Motion, offsets: Floats, between: Between, standi
     start, end = take_frames(offsets, between.before), take_frames(offsets, between.after)
     result = start + (end - start) * smoothstep(between.share)[..., None]
     result[..., 2] = start[..., 2] + (end - start)[..., 2] * smoothstep(way_come(motion, result, between))
-    leaving, arriving = _speeds(motion.times, offsets, standing)
+    leaving = _take_speeds(motion.times, offsets, standing, between.before, -1)
+    arriving = _take_speeds(motion.times, offsets, standing, between.after, 1)
     whole = np.minimum(COAST_S, between.since + between.until)
-    result += _coasting(take_frames(leaving, between.before), between.since, whole)
-    result -= _coasting(take_frames(arriving, between.after), between.until, whole)
+    result += _coasting(leaving, between.since, whole)
+    result -= _coasting(arriving, between.until, whole)
     return np.where(standing[..., None], offsets, result)
 
 
-def fade_offsets(times: Floats, offsets: Floats, mask: Bools, seconds: float) -> Floats:
-    """Fade offsets (F, L, 3) outside a mask.
+def fade_offsets(
+    times: Floats, offsets: Floats, mask: Bools, seconds: float, shots: Shots | None = None, *, are_turns: bool = False
+) -> Floats:
+    """Fade offsets (F, L, 3) outside a mask, within each shot.
 
     They begin to fade at the speed they had, and are kept where the mask is true. Over a gap that is shorter than
-    `seconds` they go from the ones before it to those after it.
+    `seconds` they go from the ones before it to those after it. In a gap up to twice as long both fades are added: the
+    offsets come the nearer to 0 the longer it is. Rotation vectors (`are_turns`) go on by the shorter arc there.
     """
     result = np.where(mask[..., None], offsets, 0.0)
+    first, last = (shots.first[:, None], shots.last[:, None]) if shots else (0, len(times) - 1)
+    before, after = find_last_true(mask), find_next_true(mask)
     since, until = measure_time_from(times, mask)
+    since, until = np.where(before >= first, since, np.inf), np.where(after <= last, until, np.inf)
+    before, after = np.maximum(before, first), np.minimum(after, last)
+    start, end = take_frames(offsets, before), take_frames(offsets, after)
+    if are_turns:
+        end = np.where((since + until < 2.0 * seconds)[..., None], _nearest_turns(end, start), end)
     whole = np.minimum(seconds, since + until)
-    speeds = _speeds(times, offsets, mask)
-    last = len(times) - 1
-    ends = (np.maximum(find_last_true(mask), 0), np.minimum(find_next_true(mask), last))
-    for frames, time, speed, sign in zip(ends, (since, until), speeds, (1.0, -1.0), strict=True):
+    for frames, held, time, step in ((before, start, since, -1), (after, end, until, 1)):
         near = ~mask & (time < whole)
-        left = 1.0 - smoothstep(np.where(near, time, 0.0) / np.maximum(whole, 1e-9))
-        held = take_frames(offsets, frames) * left[..., None]
-        fading = held + sign * _coasting(take_frames(speed, frames), np.where(near, time, 0.0), whole)
+        time_in = np.where(near, time, 0.0)
+        left = 1.0 - smoothstep(time_in / np.maximum(whole, 1e-9))
+        speeds = _take_speeds(times, offsets, mask, frames, step, held if are_turns else None)
+        fading = held * left[..., None] - step * _coasting(speeds, time_in, whole)
         result += np.where(near[..., None], fading, 0.0)
     return result
 
 
-def _speeds(times: Floats, offsets: Floats, mask: Bools) -> tuple[Floats, Floats]:
+def _take_speeds(
+    times: Floats, offsets: Floats, mask: Bools, frames: Ints, step: int, turns: Floats | None = None
+) -> Floats:
     """Compute the velocities of offsets (F, L, 3) at a mask's ends.
 
-    They are those where it ends and where it begins; 0 if it is true for one frame only.
+    The ends are `frames` (F, L), the next frame of the mask is a `step` from there: -1 or 1. They are 0 if it is not in
+    the mask. Rotation vectors at the ends are given as `turns`, which may be longer than pi.
     """
-    speed = np.zeros_like(offsets)
-    speed[1:] = np.diff(offsets, axis=0) / np.maximum(np.diff(times), 1e-9)[:, None, None]
-    both = np.zeros_like(mask)
-    both[1:] = mask[1:] & mask[:-1]
-    speed = np.where(both[..., None], speed, 0.0)
-    return speed, np.concatenate([speed[1:], np.zeros_like(speed[:1])])
+    beside = np.clip(frames + step, 0, len(times) - 1)
+    both = take_frames(mask, frames) & take_frames(mask, beside) & (beside != frames)
+    at, other = take_frames(offsets, frames), take_frames(offsets, beside)
+    if turns is not None:
+        at, other = turns, _nearest_turns(other, turns)
+    seconds = np.maximum(step * (times[beside] - times[frames]), 1e-9)
+    return np.where(both[..., None], step * (other - at) / seconds[..., None], 0.0)
+
+
+def _nearest_turns(vectors: Floats, to: Floats) -> Floats:
+    """Return rotation vectors (..., 3) for the same rotations, nearest to others."""
+    back = vectors - 2.0 * np.pi * normalise(vectors)
+    nearer = np.linalg.norm(back - to, axis=-1) < np.linalg.norm(vectors - to, axis=-1)
+    return np.where(nearer[..., None], back, vectors)
 
 
 def _coasting(speeds: Floats, time: Floats, whole: Floats) -> Floats:
