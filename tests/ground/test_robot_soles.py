@@ -10,7 +10,7 @@ import pytest
 import poise
 from poise.ground.robot.sole import find_robot_sole, list_sole_notes
 from poise.io.collision_shapes import read_collision_shapes
-from poise.maths import rotations
+from poise.maths import euler, rotations
 
 # a foot [m]: from the ankle to its middle, and its size
 CENTRE, SIZE = np.array([0.04, 0.01, -0.05]), np.array([0.22, 0.08, 0.04])
@@ -85,3 +85,56 @@ def test_without_trimesh_a_note_says_what_to_install(tmp_path, monkeypatch):
     robot = write_robot(tmp_path, MESH.format("foot.stl"))
     write_box(tmp_path / "foot.stl", 1000.0 * SIZE)
     assert "pip install 'poise[view]'" in list_sole_notes([find_sole(robot)])[0]
+
+
+COLLADA = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset>
+<unit name="mm" meter="0.001"/><up_axis>{}</up_axis></asset><library_geometries><geometry id="g"><mesh>
+<source id="p"><float_array id="a" count="24">{}</float_array><technique_common>
+<accessor source="#a" count="8" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+<param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>0 1 3 4 6 7 2 3 7 0 4 5</p></triangles>
+</mesh></geometry></library_geometries><library_visual_scenes><visual_scene id="s"><node><instance_geometry url="#g"/>
+</node></visual_scene></library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+@pytest.mark.parametrize("up", ["Z_UP", "Y_UP"])
+def test_a_collada_mesh_has_its_unit_and_z_up(tmp_path, up):
+    """Some programs turn a mesh whose y axis is up, others do not: it shows no sole."""
+    corners = 0.5e3 * SIZE * (np.array(list(np.ndindex(2, 2, 2))) * 2.0 - 1.0)
+    robot = write_robot(tmp_path, MESH.format("foot.dae").replace(' scale="0.001 0.001 0.001"', ""))
+    (tmp_path / "foot.dae").write_text(COLLADA.format(up, " ".join(map(str, corners.ravel()))))
+    found = find_sole(robot)
+    assert found.is_shown == (up == "Z_UP")
+    if found.is_shown:
+        np.testing.assert_allclose(found.sole, [-0.07, 0.15, 0.07, 0.05, 0.05], atol=1e-7)
+    else:
+        assert "save it with Z_UP" in found.reason
+
+
+@pytest.mark.parametrize("scale", ["0 0 0", "1 1 1", "0.001 0.004 0.001"])
+def test_meshes_of_another_size_are_no_feet(tmp_path, scale):
+    robot = write_robot(tmp_path, MESH.format("foot.stl").replace("0.001 0.001 0.001", scale))
+    write_box(tmp_path / "foot.stl", 1000.0 * SIZE)
+    found = find_sole(robot)
+    assert not found.is_shown
+    assert found.reason == "meshes of a foot have the size of no sole"
+
+
+def test_a_bad_scale_is_noted(tmp_path):
+    robot = write_robot(tmp_path, MESH.format("foot.stl").replace("0.001 0.001 0.001", "0.001"))
+    write_box(tmp_path / "foot.stl", 1000.0 * SIZE)
+    assert "scale needs 3 numbers" in list_sole_notes([find_sole(robot)])[0]
+
+
+def test_turned_meshes_of_many_corners_show_the_same_sole(tmp_path):
+    """The mesh is turned in its file and turned back by its origin; corners within it are left out."""
+    shape = MESH.format("foot.stl").replace('xyz="0.04 0.01 -0.05"', 'xyz="0.04 0.01 -0.05" rpy="0.3 -0.7 1.9"')
+    robot = write_robot(tmp_path, shape)
+    turn = rotations.as_matrix(euler.to_quaternion([1.9, -0.7, 0.3], "ZYX"))
+    box = 0.5 * SIZE * (np.array(list(np.ndindex(2, 2, 2))) * 2.0 - 1.0)
+    inner = np.random.default_rng(0).uniform(-0.5, 0.5, (9000, 3)) * SIZE
+    corners = 1000.0 * np.concatenate([box, inner]) @ turn
+    facets = b"".join(struct.pack("<12fH", 0, 0, 0, *three.ravel(), 0) for three in corners[:9006].reshape(-1, 3, 3))
+    (tmp_path / "foot.stl").write_bytes(bytes(80) + struct.pack("<I", 3002) + facets)
+    np.testing.assert_allclose(find_sole(robot).sole, [-0.07, 0.15, 0.07, 0.05, 0.05], atol=2e-4)

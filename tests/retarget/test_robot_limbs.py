@@ -151,7 +151,7 @@ class BoxMesh:
 def list_reaches(robot, meshes):
     body = measure_robot_body(robot, robot.roles.joints)
     shapes = CollisionShapes((), tuple((robot.skeleton.index(name), mesh) for name, mesh in meshes.items()))
-    pairs, names = find_pairs(body, build_tree(robot.skeleton), shapes, list_mesh_corners(body, shapes))
+    pairs, names = find_pairs(body, build_tree(robot.skeleton), shapes, list_mesh_corners(body, shapes)[0])
     return body.leg_length, dict(zip(names, zip(pairs.reaches, pairs.ends, strict=True), strict=True))
 
 
@@ -163,9 +163,10 @@ def test_meshes_show_how_thick_limbs_are():
     _, found = list_reaches(robot, {"LeftUpLeg": BoxMesh([-0.04, -0.4, -0.05], [0.1, -0.02, 0.05])})
     thigh, other = ("leftHand", "leftUpperLeg"), ("leftHand", "rightUpperLeg")
     assert found[other][0] == usual[other][0]
-    assert found[thigh][0] - usual[thigh][0] == pytest.approx(0.07 - 0.12 * leg, abs=2e-3)  # half as thick as wide
+    width = np.hypot(0.14, 0.1)  # where it is widest
+    assert found[thigh][0] - usual[thigh][0] == pytest.approx(0.5 * width - 0.12 * leg, abs=4e-3)
     first, last = found[thigh][1][2:]
-    assert np.linalg.norm(last - first) == pytest.approx(0.38 - 0.14, abs=0.01)
+    assert np.linalg.norm(last - first) == pytest.approx(0.38 - width, abs=0.01)
     np.testing.assert_allclose(0.5 * (first + last), [0.03, -0.21, 0.0], atol=0.01)
 
 

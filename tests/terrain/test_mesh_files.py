@@ -13,7 +13,7 @@ import pytest
 import trimesh
 
 from poise import FileError, InputError, PoiseError, Terrain, UnsupportedError
-from poise.io.mesh_text import in_ascii
+from poise.io.mesh_text import replace_non_ascii
 from poise.maths import rotations
 
 RAMP = trimesh.Trimesh([[0, 0, 0], [4, 0, 0], [4, 0, 2], [0, 0, 2]], [[0, 2, 1], [0, 3, 2]])  # level, y up
@@ -235,9 +235,9 @@ class TestRefused:
 
 def test_letters_that_are_not_ascii_are_replaced_in_texts_alone():
     solid = "solid d\u00fcne\nendsolid\n".encode("latin-1")
-    assert in_ascii(solid, ".stl") == b"solid d?ne\nendsolid\n"
-    assert in_ascii(solid, ".obj") == b"solid d?ne\nendsolid\n"
+    assert replace_non_ascii(solid, ".stl") == b"solid d?ne\nendsolid\n"
+    assert replace_non_ascii(solid, ".obj") == b"solid d?ne\nendsolid\n"
     binary = bytes(80) + (2).to_bytes(4, "little") + b"\xff" * 100
-    assert in_ascii(binary, ".stl") == binary
-    assert in_ascii(binary[:-1], ".stl") != binary[:-1]  # no facets of 50 bytes each: a text
-    assert in_ascii(solid, ".glb") == solid
+    assert replace_non_ascii(binary, ".stl") == binary
+    assert replace_non_ascii(binary[:-1], ".stl") != binary[:-1]  # no facets of 50 bytes each: a text
+    assert replace_non_ascii(solid, ".glb") == solid

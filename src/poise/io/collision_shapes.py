@@ -1,6 +1,6 @@
 """Collision shapes of robots in URDF and MJCF files.
 
-They are boxes, cylinders, spheres and capsules. Meshes of URDF files are read where they are asked for.
+They are boxes, cylinders, spheres and capsules, and the meshes of URDF files, which are read later.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from poise.io.bone_end import LinkShape, build_link_shape, build_mesh_matrix
 from poise.io.mjcf_shapes import Geom, MjcfDocument
 from poise.io.robot_meshes import find_mesh_file, read_corners
 from poise.io.text_parsing import quote_excerpt
-from poise.io.urdf_xml import UrdfDocument, parse_visuals
+from poise.io.urdf_xml import UrdfDocument, Visual, parse_visuals
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.rig import Rig
@@ -25,18 +25,23 @@ class LinkMesh(NamedTuple):
     """A collision mesh of a link.
 
     urdf_path  file of the robot, beside which the mesh lies
-    name       of the mesh file, as written
-    matrix     (3, 4) from the mesh to the link, its scale included
+    element    as written
     """
 
     urdf_path: Path
-    name: str
-    matrix: Floats
+    element: Visual
 
     def read_corners(self) -> Floats:
         """Read its corners (k, 3) in the frame of its link. FileError for a missing or unreadable file."""
-        corners = read_corners(find_mesh_file(self.urdf_path, self.name))
-        return corners @ self.matrix[:, :3].T + self.matrix[:, 3]
+        name = self.element.attributes.get("filename", "")
+        if not name:
+            raise FileError(self.urdf_path, f"line {self.element.line}: a mesh has no file name")
+        try:
+            matrix = build_mesh_matrix(self.element)
+        except ValueError as error:
+            raise FileError(name, str(error)) from error
+        corners = read_corners(find_mesh_file(self.urdf_path, name))
+        return corners @ matrix[:, :3].T + matrix[:, 3]
 
 
 class CollisionShapes(NamedTuple):
@@ -69,11 +74,11 @@ def _read_urdf_shapes(rig: Rig, source: UrdfDocument) -> CollisionShapes:
     for row, name in enumerate(rig.skeleton.names):
         link = str(rig.skeleton.source_ids[0]) if row == 0 else elements.link_by_joint.get(name, "")
         for element in elements.visuals_by_link.get(link, []):
+            if element.shape == "mesh":
+                meshes.append((row, LinkMesh(path, element)))
+                continue
             try:
                 shape = build_link_shape(element)
-                if element.shape == "mesh":
-                    file = element.attributes.get("filename", "")
-                    meshes.append((row, LinkMesh(path, file, build_mesh_matrix(element))))
             except ValueError as error:
                 raise FileError(
                     path, f"a collision shape of link {quote_excerpt(link)} cannot be read: {error}"

@@ -7,10 +7,11 @@ _STL_HEAD, _STL_FACET = 84, 50  # bytes of a binary STL file's head, its number 
 _MESSAGE_CHARACTERS = 100  # characters of another library's message
 
 
-def in_ascii(data: bytes, suffix: str) -> bytes:
-    """An OBJ or text STL file with ? for what is not ASCII, which stands in names and remarks only.
+def replace_non_ascii(data: bytes, suffix: str) -> bytes:
+    """Replace bytes of OBJ and text STL files beyond ASCII by question marks.
 
-    trimesh guesses the encoding of such files otherwise, which takes a library of its own and long for a large file.
+    They are in names and remarks only, and trimesh would guess the encoding, which takes another library, and long for
+    a large file.
     """
     if suffix == ".stl" and len(data) == _STL_HEAD + _STL_FACET * int.from_bytes(data[80:_STL_HEAD], "little"):
         return data  # binary

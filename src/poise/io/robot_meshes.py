@@ -6,7 +6,9 @@ They lie beside a URDF file or in named folders, nowhere else. trimesh reads the
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -15,13 +17,17 @@ import numpy as np
 
 from poise.errors import FileError
 from poise.io.files import read_bytes
-from poise.io.mesh_text import in_ascii, shorten_error
+from poise.io.mesh_text import replace_non_ascii, shorten_error
 from poise.maths.arrays import Floats
 
+IS_MISSING = "is not there"
 MESH_SUFFIXES = (".stl", ".obj", ".dae")
 _DESCRIPTION_FOLDERS = ("urdf", "robots", "xacro")  # folders of descriptions in a ROS package, beside its meshes
-_PACKAGE_HINT = "; drop the folder that has it on the page, or start with --package-path FOLDER"
 MAX_COORDINATE = 1e30  # [file units] largest coordinate; products of larger ones would overflow
+# of meshes with more corners the outermost ones are kept, in cells of so many by so many
+_MANY_CORNERS, _GRID_CELLS = 4_000, 32
+_UP_AXIS_PATTERN = re.compile(rb"<up_axis>\s*(\w+)\s*</up_axis>")
+_UNIT_PATTERN = re.compile(rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']*)[\"']")
 MAX_MESH_BYTES = 100_000_000  # [bytes] of a mesh file
 _MAX_PATH_LENGTH = 1024  # characters of a mesh path
 
@@ -53,9 +59,7 @@ def find_mesh_file(urdf_path: Path, name: str, package_folders: Sequence[Path] =
         elif is_file:
             return mesh_path
     folders_text = " and ".join(map(str, roots))
-    raise FileError(
-        name[:200], f"is not there; it was looked for in {folders_text}{_PACKAGE_HINT if is_package else ''}"
-    )
+    raise FileError(name[:200], f"{IS_MISSING}; it was looked for in {folders_text}")
 
 
 def _iterate_candidates(
@@ -78,7 +82,7 @@ def load_mesh(path: Path) -> Any:
         raise FileError(path, f"a mesh is a {', '.join(MESH_SUFFIXES)} file")
     if path.stat().st_size > MAX_MESH_BYTES:
         raise FileError(path, f"has {path.stat().st_size / 1e6:,.0f} MB; a mesh has at most {MAX_MESH_BYTES / 1e6:g}")
-    data = in_ascii(read_bytes(path), suffix)
+    data = replace_non_ascii(read_bytes(path), suffix)
     if suffix == ".dae" and b"<!" in data.replace(b"<!--", b"").replace(b"<![CDATA[", b""):
         raise FileError(path, "document types and entities are not read")
     try:
@@ -94,19 +98,57 @@ def load_mesh(path: Path) -> Any:
 
 
 def read_corners(path: Path) -> Floats:
-    """Read the corners (k, 3) of a mesh file. Raise FileError for an unreadable file."""
+    """Read the outer corners (k, 3) of a mesh file [m]. Raise FileError for an unreadable file."""
+    stat = path.stat()
+    return _read_corners(path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=256)  # files of a robot, which are read for soles and limbs, and for each target anew
+def _read_corners(path: Path, _time: int, _size: int) -> Floats:
+    unit = _read_unit(path) if path.suffix.lower() == ".dae" else 1.0
     scene = load_mesh(path)
     try:
         with np.errstate(all="ignore"):
             parts = [_place_corners(scene, node) for node in scene.graph.nodes_geometry]
     except Exception as error:  # what trimesh made of a broken file
         raise FileError(path, f"cannot be read: {shorten_error(error)}") from error
-    corners = np.unique(np.concatenate([np.zeros((0, 3)), *parts]), axis=0)
+    corners = unit * np.concatenate([np.zeros((0, 3)), *parts])
     if not len(corners):
         raise FileError(path, "holds no corners")
     if not (np.abs(corners) <= MAX_COORDINATE).all():
         raise FileError(path, f"has corners that are not finite or beyond {MAX_COORDINATE:g}")
-    return corners
+    outer = _select_outer(corners)
+    outer.flags.writeable = False
+    return outer
+
+
+def _read_unit(path: Path) -> float:
+    """Read the unit [m] of a COLLADA file. FileError for one whose z axis is not up: programs turn it or do not."""
+    data = read_bytes(path)
+    up, unit = _UP_AXIS_PATTERN.search(data), _UNIT_PATTERN.search(data)
+    if up is not None and up[1] != b"Z_UP":
+        raise FileError(path, f"has the up axis {up[1].decode()}, which programs read in two ways: save it with Z_UP")
+    try:
+        return float(unit[1]) if unit is not None else 1.0
+    except ValueError as error:
+        raise FileError(path, f"has no number as its unit: {unit and unit[1][:40]!r}") from error
+
+
+def _select_outer(corners: Floats) -> Floats:
+    """Select the outermost corners (k, 3) in the cells of grids square to each axis. Few corners stay as they are."""
+    if len(corners) <= _MANY_CORNERS:
+        return corners
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    cells = np.floor((corners - low) / np.where(high > low, high - low, 1.0) * (_GRID_CELLS - 1e-9)).astype(np.int64)
+    kept = np.zeros(len(corners), dtype=np.bool_)
+    for axis in range(3):
+        others = [other for other in range(3) if other != axis]
+        cell = cells[:, others[0]] * _GRID_CELLS + cells[:, others[1]]
+        order = np.lexsort((corners[:, axis], cell))
+        ends = np.flatnonzero(np.diff(cell[order]))
+        kept[order[np.concatenate([[0], ends + 1])]] = True
+        kept[order[np.concatenate([ends, [len(order) - 1]])]] = True
+    return corners[kept]
 
 
 def _place_corners(scene: Any, node: Any) -> Floats:

@@ -213,11 +213,13 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
     feet = {f"{side}Foot": _turn_foot(body.segments[f"{side}Foot"], sole.axes) for side, sole in found.items()}
     body = body._replace(segments={**body.segments, **feet})
     notes += list_sole_notes(found.values())
-    corners = list_mesh_corners(body, shapes) if clear else {}
+    corners, reason = list_mesh_corners(body, shapes) if clear else ({}, "")
     pairs, parts = find_pairs(body, tree, shapes, corners) if clear else (NO_PAIRS, ())
     if clear and not (shapes.shapes or corners):
+        because = f" ({reason})" if reason else ""
         notes.append(
-            "no collision shapes show how thick the robot is: its parts are kept apart by the length of its legs"
+            f"no collision shapes show how thick the robot is{because}: "
+            "its parts are kept apart by the length of its legs"
         )
     return Robot(
         body,

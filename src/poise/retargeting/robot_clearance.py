@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
+from pathlib import PurePath
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,8 @@ _THIGH_AHEAD, _CHEST_DEPTH = 0.04, 0.8
 _MAX_SHARE, _SLIM = 1.5, 0.6
 # of the way from the middle of the hip joints to that of the shoulders: what hips and chest fill
 _HIPS_ENDS, _CHEST_ENDS = (-0.1, 0.2), (0.4, 0.8)
+# directions across a bone in which meshes are measured
+_WIDTHS = 12
 # of the product of squared lengths: segments with a smaller area between them are parallel
 _PARALLEL, _TINY = 1e-9, 1e-12
 
@@ -137,26 +140,27 @@ def _list_capsules(body: Body, shapes: CollisionShapes, corners: Mapping[str, Fl
     return capsules
 
 
-def list_mesh_corners(body: Body, shapes: CollisionShapes) -> dict[str, Floats]:
+def list_mesh_corners(body: Body, shapes: CollisionShapes) -> tuple[dict[str, Floats], str]:
     """List the corners (k, 3) of limbs' readable meshes, by role.
 
-    They are at rest, in the axes of the body. Those between the hips and a thigh count for the thigh, all below a wrist
-    for the hand.
+    They are at rest, in the axes of the body; also return why one cannot be read. Those between the hips and a thigh
+    count for the thigh, all below a wrist for the hand.
     """
     skeleton, to_body = body.reference.skeleton, turn_to_body(body.reference.body)
     rest = rotations.from_matrix(compute_rest_rotations(skeleton))
-    found: dict[str, list[Floats]] = {}
+    found, reason = dict[str, list[Floats]](), ""
     for row, mesh in shapes.meshes:
         role = _find_part(body, skeleton.list_path(row))
         if role:
             try:
                 corners = mesh.read_corners()
-            except FileError:
+            except FileError as error:
+                reason = reason or f"{PurePath(error.path).name!r} {error.reason}"
                 continue
             origin = rotations.rotate(to_body, body.reference.body.points[row])
             turn = rotations.multiply(to_body, rest[row])
             found.setdefault(role, []).append(rotations.rotate(turn, corners) + origin)
-    return {role: np.concatenate(parts) for role, parts in found.items()}
+    return {role: np.concatenate(parts) for role, parts in found.items()}, reason
 
 
 def _find_part(body: Body, path: list[int]) -> str:
@@ -176,11 +180,16 @@ def _find_part(body: Body, path: list[int]) -> str:
 
 
 def _fit_capsule(part: str, row: int, ends: Floats, corners: Floats, max_radius: float) -> Capsule:
-    """Fit a capsule along a bone around the corners of meshes. It is as thick as they are."""
+    """Fit a capsule along a bone around the corners of meshes.
+
+    It is as thick as they are where they are widest, but not beyond `max_radius`.
+    """
     along = normalise(ends[1] - ends[0])
     across = np.linalg.svd(along[None])[2][1:]
+    angles = np.pi / _WIDTHS * np.arange(_WIDTHS)
+    spans = np.ptp(corners @ (np.stack([np.cos(angles), np.sin(angles)], axis=1) @ across).T, axis=0)
+    radius = min(0.5 * float(spans.max()), max_radius)
     low, high = (pick(corners @ across.T, axis=0) for pick in (np.min, np.max))
-    radius = min(0.5 * float((high - low).max()), max_radius)
     reach = (corners - ends[0]) @ along
     first, last = float(reach.min()) + radius, float(reach.max()) - radius
     middle = 0.5 * (low + high) @ across + along * float(ends[0] @ along)

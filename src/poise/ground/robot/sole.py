@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -19,6 +19,10 @@ from poise.model.skeleton import Skeleton
 
 # of the leg: soles of robots without shapes (height after Drillis & Contini 1966)
 _HEIGHT, _HEEL, _BALL, _HALF_WIDTH = 0.08, -0.08, 0.2, 0.04
+# of the leg: soles are between these long; those of the robots at hand are 0.19 to 0.47
+_MIN_LENGTH, _MAX_LENGTH = 0.1, 0.7
+# of its length: the farthest that a sole is to one side of the ankle
+_MAX_WIDTH = 0.75
 # of the leg: what is this near to the lowest point is part of the sole
 _THICKNESS = 0.03
 # a foot at rest is level up to this slope; a larger one than the second is no sole
@@ -62,18 +66,42 @@ def find_robot_sole(
     axes        rotation (4,) from heading, up, right to the joint, about
     leg_length  thigh and shin [file units]
     """
-    own: list[tuple[int, LinkShape | Floats]]
     own = [(shape_row, shape) for shape_row, shape in shapes.shapes if row in skeleton.list_path(shape_row)]
-    reason = ""
-    if not own:
-        meshes = [(mesh_row, mesh) for mesh_row, mesh in shapes.meshes if row in skeleton.list_path(mesh_row)]
-        try:
-            own = [(mesh_row, mesh.read_corners()) for mesh_row, mesh in meshes]
-        except FileError as error:
-            reason = f"{PurePath(error.path).name!r} {error.reason}"
-    if not own:
-        sole = RobotSole(*(share * leg_length for share in (_HEEL, _BALL, _HEIGHT, _HALF_WIDTH, _HALF_WIDTH)))
-        return FoundSole(sole, axes, is_shown=False, reason=reason)
+    if own:
+        return _measure_sole(skeleton, row, axes, own, leg_length)
+    corners, reason = _read_meshes(skeleton, row, shapes)
+    if corners:
+        found = _measure_sole(skeleton, row, axes, corners, leg_length)
+        if _can_stand(found.sole, leg_length):
+            return found
+        reason = "meshes of a foot have the size of no sole"
+    sole = RobotSole(*(share * leg_length for share in (_HEEL, _BALL, _HEIGHT, _HALF_WIDTH, _HALF_WIDTH)))
+    return FoundSole(sole, axes, is_shown=False, reason=reason)
+
+
+def _read_meshes(skeleton: Skeleton, row: int, shapes: CollisionShapes) -> tuple[list[tuple[int, Floats]], str]:
+    """Read the meshes of a foot. Also return why one cannot be read."""
+    found, reason = list[tuple[int, Floats]](), ""
+    for mesh_row, mesh in shapes.meshes:
+        if row in skeleton.list_path(mesh_row):
+            try:
+                found.append((mesh_row, mesh.read_corners()))
+            except FileError as error:
+                reason = reason or f"{PurePath(error.path).name!r} {error.reason}"
+    return found, reason
+
+
+def _can_stand(sole: RobotSole, leg_length: float) -> bool:
+    """Return whether a sole is below the ankle and of a foot's size."""
+    length = sole.ball - sole.heel
+    is_foot = _MIN_LENGTH * leg_length < length < _MAX_LENGTH * leg_length
+    return is_foot and 0.0 < sole.height < length + leg_length * _HEIGHT and sole.half_width < _MAX_WIDTH * length
+
+
+def _measure_sole(
+    skeleton: Skeleton, row: int, axes: Floats, own: Sequence[tuple[int, LinkShape | Floats]], leg_length: float
+) -> FoundSole:
+    """Measure the sole that shapes or corners of meshes of a foot show."""
     for level_axis, axis in ((0, _ACROSS), (2, -_ALONG)):  # pitch, then roll
         angle = _find_slope(_list_points(skeleton, row, axes, own)[:, [level_axis, 1]])
         if _LEVEL_RAD < abs(angle) <= _MAX_SLOPE_RAD:
@@ -84,11 +112,12 @@ def find_robot_sole(
     heel, ball = float(low[:, 0].min()), float(low[:, 0].max())
     is_ahead = low[:, 0] > 0.5 * (heel + ball)
     half_widths = (float(np.abs(low[ends, 2]).max(initial=0.0)) for ends in (~is_ahead, is_ahead))
-    sole = RobotSole(heel, ball, -lowest, *half_widths)
-    return FoundSole(sole, axes, is_shown=True)
+    return FoundSole(RobotSole(heel, ball, -lowest, *half_widths), axes, is_shown=True)
 
 
-def _list_points(skeleton: Skeleton, row: int, axes: Floats, shapes: list[tuple[int, LinkShape | Floats]]) -> Floats:
+def _list_points(
+    skeleton: Skeleton, row: int, axes: Floats, shapes: Sequence[tuple[int, LinkShape | Floats]]
+) -> Floats:
     """List points (k, 3) of shapes and meshes in a foot's axes."""
     world = Pose(skeleton, skeleton.rest_q).world
     turn = rotations.as_matrix(rotations.multiply(world.rotations[row], axes))

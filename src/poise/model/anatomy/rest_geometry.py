@@ -391,10 +391,13 @@ _CLEAR_BEND_SINE = float(np.sin(np.radians(5.0)))
 _MIN_BEND_COSINE = 0.5
 # cosine: a hinge within 45 degrees of a bone's direction twists the bone
 _MAX_HINGE_COSINE = float(np.sqrt(0.5))
-# of the smaller part of its range: a hinge that turns so much further to one side of a straight limb bends to this side
-_ONE_SIDED_RATIO = 4.0
+# of the smaller part of its range: a hinge that turns so much further to one side of a straight limb bends to that
+# side; one of twenty robots turns 3 times as far to the wrong one. Below the second a hinge is locked.
+_ONE_SIDED_RATIO, _MIN_RANGE_RAD = 3.5, np.radians(10.0)
 # sine of the angle to the vertical: a steeper foot does not show the forward direction
 _MIN_FOOT_SINE = 0.25
+# of the shin: toes of people are a third of it ahead of the ankle, frames of motors and sensors nearer than this
+_MIN_FOOT_SHARE = 0.15
 # [rad] a steeper foot does not stand flat; slope of a flat foot
 _STEEP_FOOT_RAD, _FLAT_FOOT_RAD = (
     np.radians(60.0),
@@ -428,7 +431,8 @@ def find_bend_hinge(skeleton: Skeleton, row: int, upper_bone: Floats, lower_bone
     """
     if skeleton.kinds[row] != Kind.HINGE:
         return None
-    axis = compute_rest_rotations(skeleton)[row] @ skeleton.axes[row]
+    behind = rotation_part(skeleton.B[row, :, :3])  # a frame behind the hinge turns with it, its axis does not
+    axis = compute_rest_rotations(skeleton)[row] @ (behind.T @ skeleton.axes[row])
     if any(abs(float(axis @ bone)) >= _MAX_HINGE_COSINE for bone in (upper_bone, lower_bone)):
         return None
     limit = skeleton.limits[row]
@@ -437,7 +441,7 @@ def find_bend_hinge(skeleton: Skeleton, row: int, upper_bone: Floats, lower_bone
     upper, lower = (project_perpendicular(bone, axis) for bone in (upper_bone, lower_bone))
     straight = float(skeleton.rest_q[skeleton.q_start[row]]) - compute_signed_angle(upper, lower, axis)
     below, above = straight - limit.low, limit.high - straight
-    is_one_sided = max(below, above) > _ONE_SIDED_RATIO * min(below, above)
+    is_one_sided = below + above > _MIN_RANGE_RAD and max(below, above) > _ONE_SIDED_RATIO * min(below, above)
     return BendHinge(axis if above >= below or not is_one_sided else -axis, is_one_sided)
 
 
@@ -458,10 +462,18 @@ class BodySide(NamedTuple):
         """Return whether this side has a confident joint for a part."""
         return f"{self.side}{part}" in self.joints
 
-    def can_move(self, part: str) -> bool:
-        """Return whether a part of this side can move."""
-        role = f"{self.side}{part}"
-        return role in self.joints and self.skeleton.kinds[self.skeleton.index(self.joints[role])] != Kind.FIXED
+    def has_toes_ahead(self) -> bool:
+        """Return whether toes show where the foot points. They move, or are as far as toes."""
+        if not self.has_joint("Toes"):
+            return False
+        if self.skeleton.kinds[self.skeleton.index(self.joints[f"{self.side}Toes"])] != Kind.FIXED:
+            return True
+        foot = self.get_position("Toes") - self.get_position("Foot")
+        shin = self.get_position("Foot") - self.get_position("LowerLeg")
+        drop = abs(float(foot @ self.body.up))
+        return float(np.linalg.norm(remove_component(foot, self.body.up))) > max(
+            drop, _MIN_FOOT_SHARE * float(np.linalg.norm(shin))
+        )
 
     def get_position(self, part: str) -> Floats:
         """Return the rest position of a joint."""
@@ -531,11 +543,11 @@ def compute_leg_axes(limb: BodySide) -> list[JointAxes]:
 def _find_foot_bone(limb: BodySide, knee_hinge: BendHinge | None) -> Floats:
     """Find the bone of a foot. The figure's front takes its place where that is a heel.
 
-    A foot without toes that move, below a knee of one hinge, points ahead and square to the hinge: frames that are
-    fixed to feet of robots lie anywhere.
+    Below a knee of one hinge a foot points ahead and square to the hinge, unless it has toes at its front: frames that
+    are fixed to feet of robots lie anywhere.
     """
     body = limb.body
-    if knee_hinge is not None and not limb.can_move("Toes"):
+    if knee_hinge is not None and not limb.has_toes_ahead():
         ahead = project_perpendicular(np.cross(body.up, knee_hinge.axis), body.up)
         cosine = float(ahead @ body.forward)
         if abs(cosine) > np.cos(_MAX_SPLAY_RAD):
@@ -555,10 +567,11 @@ def _find_bend(
     """
     bend_offset = lower_bone - upper_bone * float(lower_bone @ upper_bone)
     expected_direction = project_perpendicular(expected_direction, upper_bone)
+    bend_sine = float(np.linalg.norm(bend_offset))
     if hinge is not None:
         axis = hinge.point_like(np.cross(upper_bone, expected_direction))
-        return project_perpendicular(np.cross(axis, upper_bone), upper_bone), "its hinge", True
-    bend_sine = float(np.linalg.norm(bend_offset))
+        is_clear = hinge.is_bend_side or bend_sine > _CLEAR_BEND_SINE
+        return project_perpendicular(np.cross(axis, upper_bone), upper_bone), "its hinge", is_clear
     if float(bend_offset @ expected_direction) <= _MIN_BEND_COSINE * bend_sine:
         return expected_direction, reason, False
     return (

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths.arrays import Floats
+from poise.maths.rotations import rotation_part
 from poise.model.joint_tree import JointTree, is_robot
 from poise.model.joints import Kind
 from poise.model.numpy_kinematics import compute_world_transforms
@@ -284,7 +285,8 @@ class CharacterTree:
     def _hinge_axes(self) -> Floats:
         """Axes (n, 3) of hinges at rest."""
         turns = compute_world_transforms(self.skeleton, self.skeleton.rest_q)[:, :3, :3]
-        return (turns @ self.skeleton.axes[:, :, None])[:, :, 0]
+        behind = rotation_part(self.skeleton.B[:, :, :3])  # frames behind hinges turn with them, their axes do not
+        return (turns @ behind.transpose(0, 2, 1) @ self.skeleton.axes[:, :, None])[:, :, 0]
 
     @cached_property
     def _position_lists(self) -> list[list[float]]:

@@ -16,7 +16,7 @@ from poise.ground.terrain.mesh import THIN, Mesh
 from poise.io.files import as_path, read_bytes
 from poise.io.gltf.container import read_inside, unpack_document
 from poise.io.gltf.json_checks import BrokenError, read_strings
-from poise.io.mesh_text import in_ascii, shorten_error
+from poise.io.mesh_text import replace_non_ascii, shorten_error
 from poise.maths.arrays import Bools, Floats
 
 UPS = {".glb": "y", ".gltf": "y", ".obj": "y", ".stl": "z"}
@@ -55,7 +55,7 @@ def suffix_of(source: str | PathLike[str]) -> str:
 def _triangles(path: Path) -> Floats:
     """Return the triangles (t, 3, 3) of all nodes. They are in the file's frame."""
     suffix = suffix_of(path)
-    data = in_ascii(read_bytes(path), suffix)
+    data = replace_non_ascii(read_bytes(path), suffix)
     trimesh = require_module("trimesh", "trimesh", "terrain meshes")
     options = {} if suffix == ".stl" else {"skip_materials": True}
     try:
