@@ -135,7 +135,10 @@ def _read_unit(path: Path) -> float:
 
 
 def _select_outer(corners: Floats) -> Floats:
-    """Select the outermost corners (k, 3) in the cells of grids square to each axis. Few corners stay as they are."""
+    """Select the outermost corners (k, 3). Few corners stay as they are.
+
+    They are the first and last ones of each cell of grids square to the axes.
+    """
     if len(corners) <= _MANY_CORNERS:
         return corners
     low, high = corners.min(axis=0), corners.max(axis=0)
