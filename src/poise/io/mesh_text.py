@@ -10,8 +10,8 @@ _MESSAGE_CHARACTERS = 100  # characters of another library's message
 def replace_non_ascii(data: bytes, suffix: str) -> bytes:
     """Replace bytes beyond ASCII in OBJ and text STL files.
 
-    Question marks take their places. They are in names and remarks only, and trimesh would guess the encoding, which takes another library, and long for
-    a large file.
+    Question marks take their places. They are in names and remarks only, and trimesh would guess the encoding, which
+    takes another library, and long for a large file.
     """
     if suffix == ".stl" and len(data) == _STL_HEAD + _STL_FACET * int.from_bytes(data[80:_STL_HEAD], "little"):
         return data  # binary

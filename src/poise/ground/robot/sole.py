@@ -92,7 +92,7 @@ def _read_meshes(skeleton: Skeleton, row: int, shapes: CollisionShapes) -> tuple
 
 
 def _can_stand(sole: RobotSole, leg_length: float) -> bool:
-    """Return whether a sole is below its ankle, and as large as one."""
+    """Return whether a sole is below the ankle and not odd."""
     length = sole.ball - sole.heel
     is_foot = _MIN_LENGTH * leg_length < length < _MAX_LENGTH * leg_length
     return is_foot and 0.0 < sole.height < length + leg_length * _HEIGHT and sole.half_width < _MAX_WIDTH * length
@@ -101,7 +101,7 @@ def _can_stand(sole: RobotSole, leg_length: float) -> bool:
 def _measure_sole(
     skeleton: Skeleton, row: int, axes: Floats, own: Sequence[tuple[int, LinkShape | Floats]], leg_length: float
 ) -> FoundSole:
-    """Measure the sole of a foot by its shapes, or corners of its meshes."""
+    """Measure a sole by shapes, or by corners of meshes."""
     for level_axis, axis in ((0, _ACROSS), (2, -_ALONG)):  # pitch, then roll
         angle = _find_slope(_list_points(skeleton, row, axes, own)[:, [level_axis, 1]])
         if _LEVEL_RAD < abs(angle) <= _MAX_SLOPE_RAD:
