@@ -58,7 +58,13 @@ def pin(*names):
 
 
 def reach(moves):
-    return [(poise.Position, name, at(name) + np.array(step)) for name, step in moves.items()]
+    """Places of hands within reach: the steps of the engine, which finishes the others, go joint by joint."""
+    goals = []
+    for hand, step in moves.items():
+        shoulder = at(hand.replace("Hand", "Arm"))
+        way, length = at(hand) + np.array(step) - shoulder, np.linalg.norm(at(hand) - shoulder)
+        goals.append((poise.Position, hand, shoulder + way * min(1.0, 0.9 * length / np.linalg.norm(way))))
+    return goals
 
 
 def assert_mirrored(goals, *, tolerance=1e-6, **options):
