@@ -10,7 +10,6 @@ meshes). Without it, or without MuJoCo, self-contact is left out. Times are of t
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import warnings
 from pathlib import Path
@@ -18,53 +17,27 @@ from typing import Any
 
 import harness
 import numpy as np
+import robot_judge
 
 import poise
-
-try:
-    import mujoco
-except ImportError:
-    mujoco: Any = None
 
 CLIPS = ("bvh/cmu_12_01_walk.bvh", "bvh/jesse_dance_rokoko.bvh", "bvh/jumping_jacks_cmu1.bvh", "fbx/cmu_91_49_m2m.fbx",
          "bvh/mocapbank.bvh")  # fmt: skip
 G1 = "urdf/g1_29dof.urdf"
 ROBOTS = ("robots/h1.urdf", "mjcf/h1.xml", "urdf/simple_humanoid/urdf/simple_humanoid.urdf", "mjcf/humanoid.xml",
           "mjcf/humanoid_CMU_V2020.xml", "usd/humanoid_mimickit.usd")  # fmt: skip
-MIN_DEPTH_M = 0.002  # of a self-contact that counts
-EVERY = 2  # frames of which one is asked for contacts
 LIVE_ROUNDS = 5  # of a live clip; of each frame the shortest time counts
 
 
-def load_judge() -> Any:
-    """Load the G1 with its collision meshes in MuJoCo. None without them."""
-    folder = os.environ.get("POISE_G1")
-    if folder is None or mujoco is None:
-        return None
-    path = next(Path(folder).glob("**/g1_29dof_rev_1_0.urdf"))
-    text = path.read_text()
-    meshes = next(Path(folder).glob("**/meshes"))
-    text = text.replace("package://example-robot-data/robots/g1_description/meshes/", "")
-    options = f'<mujoco><compiler meshdir="{meshes}" discardvisual="true" balanceinertia="true"/></mujoco>'
-    return mujoco.MjModel.from_xml_string(text.replace("</robot>", f"{options}</robot>"))
-
-
-def count_contacts(model: Any, done: poise.Retargeted) -> tuple[float, float, str]:
-    """Count frames with parts in each other; also the largest depth [mm], and which parts it is most often."""
-    data, hinges = mujoco.MjData(model), [model.joint(index).name for index in range(model.njnt)]
+def describe_contacts(model: Any, done: poise.Retargeted) -> tuple[float, float, str]:
+    """Describe contacts of the robot with itself: share of frames, largest depth [m], which parts most often."""
+    hinges = robot_judge.list_hinges(model)
     columns = [int(done.skeleton.q_start[done.skeleton.index(name)]) for name in hinges]
-    frames, depths = range(0, len(done), EVERY), []
-    pairs: dict[tuple[str, str], int] = {}
-    for frame in frames:
-        data.qpos[:] = done.poses.q[frame, columns]
-        mujoco.mj_fwdPosition(model, data)
-        found = [contact for contact in data.contact[: data.ncon] if contact.dist < -MIN_DEPTH_M]
-        depths.append(max((-contact.dist for contact in found), default=0.0))
-        for contact in found:
-            names = tuple(sorted(model.body(model.geom_bodyid[geom]).name for geom in (contact.geom1, contact.geom2)))
-            pairs[names] = pairs.get(names, 0) + 1
-    most = max(pairs, key=lambda names: pairs[names], default=("", ""))
-    return float(np.mean([depth > 0.0 for depth in depths])), 1000.0 * max(depths), " and ".join(most)
+    contacts = robot_judge.list_self_contacts(model, done.poses.q[:, columns])
+    parts = [names for found in contacts for names in {names for names, _ in found}]
+    most = max(parts, key=parts.count, default="")
+    depth = max((depth for found in contacts for _, depth in found), default=0.0)
+    return float(np.mean([bool(found) for found in contacts])), depth, most
 
 
 def judge(data: Path, clip_name: str, robot_name: str, model: Any) -> None:
@@ -89,8 +62,8 @@ def judge(data: Path, clip_name: str, robot_name: str, model: Any) -> None:
         f" | change of step p99.9 {np.percentile(steps, 99.9):.3f}"
     )
     if model is not None:
-        share, depth, parts = count_contacts(model, done)
-        line += f" | self-contact {100.0 * share:.1f} %, {depth:.0f} mm {parts}"
+        share, depth, parts = describe_contacts(model, done)
+        line += f" | self-contact {100.0 * share:.1f} %, {1000.0 * depth:.0f} mm {parts}"
     print(line, flush=True)
 
 
@@ -125,7 +98,7 @@ def main() -> int:
     if data is None:
         return harness.exit_code("retarget_robots needs the real clips: set POISE_DATA to their folder")
     warnings.simplefilter("ignore")
-    model = load_judge()
+    model = robot_judge.load_judge()
     poise.retarget(poise.load(poise.sample("humanoid.bvh")), poise.load(data / G1))  # kernels are loaded
     for clip_name in CLIPS:
         if args.clips in clip_name and args.robots in G1:

@@ -37,6 +37,7 @@ NAMES = (
     "plant_feet",
     "plant_all_clips",
     "planting_proofs",
+    "retarget_peers",
     "strides",
     "grounder",
     "grounder_play",

@@ -21,6 +21,7 @@ REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "pytracik": (NUMPY, "pytracik==0.0.3"),
     "placo": ("numpy==2.3.5", "placo==0.10.2", "pin==3.8.0", "libpinocchio==3.8.0", "eigenpy==3.12.0"),
     "mink": (NUMPY, "mink==1.3.0", "mujoco==4.0.0", *QP),
+    "gmr": (NUMPY, "mink==1.3.0", "mujoco==4.0.0", "rich==15.0.0", *QP),
     "ikpy": (NUMPY, "ikpy==4.2.1", "scipy==1.17.1", "sympy==1.14.0"),
     "ssik": (NUMPY, "ssik==8.2.0", "scipy==1.17.1", "Cython==3.3.1", "urchin==0.0.30"),
     "eaik": (NUMPY, "EAIK==1.2.2", "scipy==1.17.1", "urchin==0.0.30"),
