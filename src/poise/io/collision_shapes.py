@@ -5,7 +5,8 @@ They are boxes, cylinders, spheres and capsules, and the meshes of URDF files, w
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Collection
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +54,20 @@ class CollisionShapes(NamedTuple):
 
     shapes: tuple[tuple[int, LinkShape], ...]
     meshes: tuple[tuple[int, LinkMesh], ...] = ()
+
+    def read_meshes(self, rows: Collection[int]) -> tuple[list[tuple[int, Floats]], str]:
+        """Read the corners (k, 3) of some joints' meshes.
+
+        Meshes that cannot be read are left out; also return why the first one of them cannot.
+        """
+        found, reason = list[tuple[int, Floats]](), ""
+        for row, mesh in self.meshes:
+            if row in rows:
+                try:
+                    found.append((row, mesh.read_corners()))
+                except FileError as error:
+                    reason = reason or f"{PurePath(error.path).name!r} {error.reason}"
+        return found, reason
 
 
 def read_collision_shapes(rig: Rig) -> CollisionShapes:

@@ -20,7 +20,6 @@ from poise.io.files import read_bytes
 from poise.io.mesh_text import replace_non_ascii, shorten_error
 from poise.maths.arrays import Floats
 
-IS_MISSING = "is not there"
 MESH_SUFFIXES = (".stl", ".obj", ".dae")
 _DESCRIPTION_FOLDERS = ("urdf", "robots", "xacro")  # folders of descriptions in a ROS package, beside its meshes
 MAX_COORDINATE = 1e30  # [file units] largest coordinate; products of larger ones would overflow
@@ -32,12 +31,17 @@ MAX_MESH_BYTES = 100_000_000  # [bytes] of a mesh file
 _MAX_PATH_LENGTH = 1024  # characters of a mesh path
 
 
+class MissingMeshError(FileError):
+    """A mesh file is missing."""
+
+
 def find_mesh_file(urdf_path: Path, name: str, package_folders: Sequence[Path] = ()) -> Path:
     """Find the mesh file of a URDF's `name`.
 
     It lies inside the URDF's folder, or the package's for a URDF in `urdf`. For package://NAME/A/B the longest existing
     suffix counts, because NAME need not be a folder's name. The folders `package_folders` are searched first; each is a
-    package or contains some. Raise FileError for a missing file, and for a path out of the folder, which is not opened.
+    package or contains some. Raise MissingMeshError for a missing file, and FileError for a path out of the folder,
+    which is not opened.
     """
     folder = urdf_path.absolute().parent.resolve()
     root = folder.parent if folder.name in _DESCRIPTION_FOLDERS else folder
@@ -59,7 +63,7 @@ def find_mesh_file(urdf_path: Path, name: str, package_folders: Sequence[Path] =
         elif is_file:
             return mesh_path
     folders_text = " and ".join(map(str, roots))
-    raise FileError(name[:200], f"{IS_MISSING}; it was looked for in {folders_text}")
+    raise MissingMeshError(name[:200], f"is not there; it was looked for in {folders_text}")
 
 
 def _iterate_candidates(

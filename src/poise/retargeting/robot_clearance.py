@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
-from pathlib import PurePath
 from typing import NamedTuple
 
 import numpy as np
 
-from poise.errors import FileError
 from poise.ground.robot.clip_solve import NO_PAIRS, CapsulePairs
 from poise.ground.robot.tree import RobotTree
 from poise.io.bone_end import LinkShape
@@ -148,19 +146,14 @@ def list_mesh_corners(body: Body, shapes: CollisionShapes) -> tuple[dict[str, Fl
     """
     skeleton, to_body = body.reference.skeleton, turn_to_body(body.reference.body)
     rest = rotations.from_matrix(compute_rest_rotations(skeleton))
-    found, reason = dict[str, list[Floats]](), ""
-    for row, mesh in shapes.meshes:
-        role = _find_part(body, skeleton.list_path(row))
-        if role:
-            try:
-                corners = mesh.read_corners()
-            except FileError as error:
-                reason = reason or f"{PurePath(error.path).name!r} {error.reason}"
-                continue
-            origin = rotations.rotate(to_body, body.reference.body.points[row])
-            turn = rotations.multiply(to_body, rest[row])
-            found.setdefault(role, []).append(rotations.rotate(turn, corners) + origin)
-    return {role: np.concatenate(parts) for role, parts in found.items()}, reason
+    parts = {row: _find_part(body, skeleton.list_path(row)) for row, _ in shapes.meshes}
+    read, reason = shapes.read_meshes({row for row, role in parts.items() if role})
+    found: dict[str, list[Floats]] = {}
+    for row, corners in read:
+        origin = rotations.rotate(to_body, body.reference.body.points[row])
+        turn = rotations.multiply(to_body, rest[row])
+        found.setdefault(parts[row], []).append(rotations.rotate(turn, corners) + origin)
+    return {role: np.concatenate(corners) for role, corners in found.items()}, reason
 
 
 def _find_part(body: Body, path: list[int]) -> str:

@@ -16,7 +16,7 @@ from poise.io.gltf.container import Buffers, Container, pack_document, read_insi
 from poise.io.gltf.json_checks import BrokenError, Json, read_object, read_objects, read_strings
 from poise.io.gltf.source_document import GltfDocument
 from poise.io.mesh_text import shorten_error
-from poise.io.robot_meshes import IS_MISSING, MAX_COORDINATE, find_mesh_file, load_mesh
+from poise.io.robot_meshes import MAX_COORDINATE, MissingMeshError, find_mesh_file, load_mesh
 from poise.io.text_parsing import parse_number
 from poise.io.text_parsing import quote_excerpt as quoted
 from poise.io.urdf_xml import Attributes, RobotVisuals, UrdfDocument, Visual, parse_visuals
@@ -599,7 +599,7 @@ class _ShapeReader:
         try:
             mesh_path = find_mesh_file(self.urdf_path, mesh_name, self.package_folders)
         except FileError as error:
-            is_package = mesh_name.startswith(("package://", "model://")) and error.reason.startswith(IS_MISSING)
+            is_package = mesh_name.startswith(("package://", "model://")) and isinstance(error, MissingMeshError)
             raise FileError(error.path, error.reason + (_PACKAGE_HINT if is_package else "")) from error
         try:
             if mesh_path not in self.surfaces_by_file:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
 from typing import NamedTuple
 
 import numpy as np
 
-from poise.errors import FileError
 from poise.ground.robot.foot_path import RobotSole
 from poise.io.bone_end import LinkShape
 from poise.io.collision_shapes import CollisionShapes
@@ -66,10 +64,11 @@ def find_robot_sole(
     axes        rotation (4,) from heading, up, right to the joint, about
     leg_length  thigh and shin [file units]
     """
-    own = [(shape_row, shape) for shape_row, shape in shapes.shapes if row in skeleton.list_path(shape_row)]
+    below = {other for other in range(len(skeleton)) if row in skeleton.list_path(other)}
+    own = [(shape_row, shape) for shape_row, shape in shapes.shapes if shape_row in below]
     if own:
         return _measure_sole(skeleton, row, axes, own, leg_length)
-    corners, reason = _read_meshes(skeleton, row, shapes)
+    corners, reason = shapes.read_meshes(below)
     if corners:
         found = _measure_sole(skeleton, row, axes, corners, leg_length)
         if _can_stand(found.sole, leg_length):
@@ -77,18 +76,6 @@ def find_robot_sole(
         reason = "meshes of a foot have the size of no sole"
     sole = RobotSole(*(share * leg_length for share in (_HEEL, _BALL, _HEIGHT, _HALF_WIDTH, _HALF_WIDTH)))
     return FoundSole(sole, axes, is_shown=False, reason=reason)
-
-
-def _read_meshes(skeleton: Skeleton, row: int, shapes: CollisionShapes) -> tuple[list[tuple[int, Floats]], str]:
-    """Read the meshes of a foot. Also return why one cannot be read."""
-    found, reason = list[tuple[int, Floats]](), ""
-    for mesh_row, mesh in shapes.meshes:
-        if row in skeleton.list_path(mesh_row):
-            try:
-                found.append((mesh_row, mesh.read_corners()))
-            except FileError as error:
-                reason = reason or f"{PurePath(error.path).name!r} {error.reason}"
-    return found, reason
 
 
 def _can_stand(sole: RobotSole, leg_length: float) -> bool:
