@@ -363,13 +363,17 @@ def find_share(descent):
 
 @device_function
 def go(descent, share):
-    """Go a share of the direction."""
+    """Go a share of the direction. Returns whether other rows are violated then."""
+    is_changed = False
     for i in range(len(descent.y)):
         descent.y[i] += share * descent.right.rows[0, i]
         descent.gradient[i] += share * descent.turned[i]
     for t in range(descent.moves.shape[0]):
         for r in range(descent.moves.shape[1]):
-            descent.violations[t, r] += share * descent.moves[t, r]
+            value = descent.violations[t, r] + share * descent.moves[t, r]
+            is_changed = is_changed or (value > 0.0) != (descent.violations[t, r] > 0.0)
+            descent.violations[t, r] = value
+    return is_changed
 
 
 @inline
@@ -433,9 +437,9 @@ def compute_step(
     for _ in range(rounds):
         find_direction(problem, numbers, band, factors, descent)
         share, gain = find_share(descent)
-        go(descent, share)
+        is_changed = go(descent, share)
         gained += gain
-        if gain <= _MIN_GAIN * gained:
+        if gain <= _MIN_GAIN * gained or (share == 1.0 and not is_changed):  # the latter is the minimum
             break
     for i in range(len(x)):
         x[i] = descent.y[int(row_numbers[i])] if row_numbers[i] >= 0.0 else 0.0

@@ -9,7 +9,6 @@ import numpy as np
 
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
-from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
 from poise.retargeting.body_contact import BODY_COLUMNS, list_parts
 from poise.retargeting.robot_clearance import measure_distance
@@ -61,8 +60,7 @@ def measure_arm_clearance(poses: tuple[Pose, Pose], bodies: tuple[Body, Body]) -
 def _measure_figure(poses: Pose, body: Body) -> dict[tuple[str, str], Floats]:
     """Measure distances (F,) of arms from the surfaces [arm lengths]."""
     distances: dict[tuple[str, str], Floats] = {}
-    for side in SIDES:
-        parts = list_parts(poses, body, side)
+    for side, parts in list_parts(poses, body).items():
         forearm = parts.elbow + _FOREARM_START * (parts.wrist - parts.elbow)
         starts = {"Hand": parts.wrist[:, None], "LowerArm": forearm[:, None]}
         for (arm, start), (part, columns) in product(starts.items(), BODY_COLUMNS.items()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,20 +21,39 @@ _MIN_BEND_SINE = float(np.sin(np.radians(12.0)))
 _MIN_AGREEMENT = 0.9
 # bent frames without which a clip shows nothing
 _MIN_BENT_FRAMES = 5
-# frames of all clips that are measured
-_MAX_MEASURED_FRAMES = 4000
+# clips that are measured, and frames of all of them; of more, every nth: 4 of a knight's 76 clips show the same axes
+_MAX_MEASURED_CLIPS, _MAX_MEASURED_FRAMES = 16, 1000
 
 
-def measure_bend_axes(rows: Mapping[str, int], carriers: Mapping[str, int], clips: Sequence[Clip]) -> dict[str, Floats]:
+class SampledWorld(NamedTuple):
+    """World positions (F, n, 3) and rotations (F, n, 4) of frames."""
+
+    positions: Floats
+    rotations: Floats
+
+
+def sample_worlds(clips: Sequence[Clip]) -> list[SampledWorld]:
+    """Sample the frames of clips for measuring a character."""
+    stride = max(1, -(-len(clips) // _MAX_MEASURED_CLIPS))
+    chosen = [clip for clip in clips[::stride] if len(clip)]
+    total = sum(len(clip) for clip in chosen)
+    stride = max(1, -(-total // _MAX_MEASURED_FRAMES))
+    worlds = [clip.poses[::stride].world for clip in chosen]
+    return [SampledWorld(world.positions, world.rotations) for world in worlds]
+
+
+def measure_bend_axes(
+    rows: Mapping[str, int], carriers: Mapping[str, int], poses: Sequence[SampledWorld]
+) -> dict[str, Floats]:
     """Measure the axes (3,) of elbows and knees in clips.
 
     rows      joints of roles
     carriers  joints whose rotations count for a segment
+    poses     of the clips, see `sample_worlds`
 
     Each axis is in the frame of the segment's carrier: the sum over bent frames of e1 x (e1 of the segment below), for
     the segment above the hinge and for the one below. It is left out where the frames do not agree.
     """
-    poses = _sample_poses(clips)
     axes: dict[str, Floats] = {}
     if not poses:
         return axes
@@ -50,17 +70,7 @@ def measure_bend_axes(rows: Mapping[str, int], carriers: Mapping[str, int], clip
     return axes
 
 
-def _sample_poses(clips: Sequence[Clip]) -> list[tuple[Floats, Floats]]:
-    """Sample world positions and rotations of clips."""
-    total = sum(len(clip) for clip in clips)
-    stride = max(1, -(-total // _MAX_MEASURED_FRAMES))
-    worlds = [clip.poses[::stride].world for clip in clips if len(clip)]
-    return [(world.positions, world.rotations) for world in worlds]
-
-
-def _measure_bends(
-    poses: list[tuple[Floats, Floats]], rows: list[int], carriers: list[int]
-) -> tuple[Floats, list[Floats]]:
+def _measure_bends(poses: Sequence[SampledWorld], rows: list[int], carriers: list[int]) -> tuple[Floats, list[Floats]]:
     """Measure bend vectors (F, 3) and rotations (F, 4) of carriers."""
     positions = np.concatenate([points[:, rows] for points, _ in poses])
     upper, lower = normalise(positions[:, 1] - positions[:, 0]), normalise(positions[:, 2] - positions[:, 1])

@@ -10,7 +10,7 @@ import numpy as np
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.vectors import normalise, remove_component
+from poise.maths.vectors import cross, normalise, remove_component
 from poise.model.anatomy.carrier import find_standing_turn
 from poise.model.anatomy.rest_geometry import (
     BendHinge,
@@ -22,7 +22,7 @@ from poise.model.anatomy.rest_geometry import (
 from poise.model.clip import Clip
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import Skeleton
-from poise.retargeting.bend_axes import LIMBS, measure_bend_axes
+from poise.retargeting.bend_axes import LIMBS, measure_bend_axes, sample_worlds
 from poise.retargeting.detached_feet import DetachedFoot, find_detached_feet, is_foot_detached, name_detached_feet
 from poise.retargeting.reference_pose import ReferencePose, average_trunk_frames, find_reference_pose
 from poise.retargeting.roll import RolledJoint, correct_rolls
@@ -120,16 +120,15 @@ def measure_body(
     named = name_detached_feet(skeleton, _drop_shared_joints(joints))
     reference = find_reference_pose(skeleton, named, clips, front)
     carriers = {role: _find_carrier(skeleton, rows, role) for role in rows}
-    measured_axes = measure_bend_axes(rows, carriers, clips)
+    worlds = sample_worlds(clips)
+    measured_axes = measure_bend_axes(rows, carriers, worlds)
     spine, neck = _find_trunk(skeleton, rows, reference.body.points)
     builder = _SegmentBuilder(reference, named, (rows, carriers), measured_axes, flat_feet or {})
-    segments = {role: builder.build_segment(role) for role in rows}
-    for row in (*spine.rows, *neck.rows):  # joints without a role, too
-        segments[f"joint {row}"] = builder.build_trunk_segment(row)
+    segments = builder.build_segments((*spine.rows, *neck.rows))
     if reference.poses is not None:
         segments |= _average_trunk(reference, joints, rows, (*spine.rows, *neck.rows))
     rolled = _list_rolled_joints(segments, rows, (spine, neck), builder.find_bones((*spine.rows, *neck.rows)))
-    for name, frame in correct_rolls(rolled, clips).items():
+    for name, frame in correct_rolls(rolled, worlds).items():
         segments[name] = Segment(rolled[name].row, rolled[name].row, frame, frame)
     lengths = [
         np.mean([_measure_limb(reference.body.points, [rows[f"{side}{part}"] for part in parts]) for side in SIDES])
@@ -285,19 +284,23 @@ class _SegmentBuilder:
         self._size = float(np.ptp(self._points, axis=0).max())
         self._hand_axes = {side: self._find_hand_axes(side) for side in SIDES}
 
-    def build_segment(self, role: str) -> Segment:
-        """Build the segment of a role."""
-        row, carrier = self._rows[role], self._carriers[role]
-        if role in self._flat_feet:
-            frame = rotations.from_matrix(self._flat_feet[role])
-            return Segment(row, carrier, frame, frame)
-        axes = self._find_segment_axes(role)
-        return Segment(row, carrier, *(rotations.from_matrix(self._turns[joint].T @ axes) for joint in (row, carrier)))
+    def build_segments(self, trunk_rows: Sequence[int]) -> dict[str, Segment]:
+        """Build the segments of roles, and of joints of trunk and neck. The axes of the latter are the body's."""
+        joints = {role: (self._rows[role], self._carriers[role], self._find_frames(role)) for role in self._rows}
+        for row in trunk_rows:  # joints without a role, too
+            joints[f"joint {row}"] = row, row, np.repeat((self._turns[row].T @ self._body_axes)[None], 2, axis=0)
+        frames = rotations.from_matrix(np.stack([axes for _, _, axes in joints.values()]))
+        return {
+            name: Segment(row, carrier, *pair)
+            for (name, (row, carrier, _)), pair in zip(joints.items(), frames, strict=True)
+        }
 
-    def build_trunk_segment(self, row: int) -> Segment:
-        """Build the segment of a joint of trunk or neck. Its axes are ahead, left and up."""
-        frame = rotations.from_matrix(self._turns[row].T @ self._body_axes)
-        return Segment(row, row, frame, frame)
+    def _find_frames(self, role: str) -> Floats:
+        """Find the axes (2, 3, 3) of a segment, in joint and carrier."""
+        if role in self._flat_feet:
+            return np.repeat(self._flat_feet[role][None], 2, axis=0)
+        axes = self._find_segment_axes(role)
+        return np.stack([self._turns[joint].T @ axes for joint in (self._rows[role], self._carriers[role])])
 
     def find_bones(self, trunk_rows: Sequence[int]) -> dict[str, Floats]:
         """Find the bone directions of collar bones, trunk and neck."""
@@ -368,7 +371,7 @@ class _SegmentBuilder:
         forward = self._reference.body.forward
         if role in self._axes:
             axis = self._axes[role].flexion_axis  # level, and square to the foot
-            forward = normalise(remove_component(np.cross(up, axis), up))
+            forward = normalise(remove_component(cross(up, axis), up))
             forward *= 1.0 if float(forward @ self._reference.body.forward) >= 0.0 else -1.0
         return _build_axes(forward, up, self._reference.body.left)
 
@@ -385,7 +388,7 @@ class _SegmentBuilder:
         sign = -1.0 if side == "left" else 1.0
         thumb = remove_component(self._find_thumb(side), bone)
         if float(np.linalg.norm(thumb)) < _MIN_THUMB_SINE:
-            thumb = np.cross(self._find_hinge(f"{side}LowerArm"), self._find_bone(f"{side}LowerArm"))
+            thumb = cross(self._find_hinge(f"{side}LowerArm"), self._find_bone(f"{side}LowerArm"))
         return _build_axes(bone, sign * thumb, self._reference.body.left)
 
     def _find_thumb(self, side: str) -> Floats:
@@ -429,5 +432,5 @@ def _build_axes(first: Floats, second: Floats, substitute: Floats) -> Floats:
         across = remove_component(direction, first)
         if float(np.linalg.norm(across)) > _MIN_AXIS_LENGTH:
             across = normalise(across)
-            return np.stack([first, across, np.cross(first, across)], axis=1)
+            return np.stack([first, across, cross(first, across)], axis=1)
     raise InputError("a joint of the character has no direction")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats
+from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import compute_fade, count_frames
 from poise.maths.smoothing import average_hann, smoothstep
 from poise.maths.vectors import dot
@@ -76,6 +76,11 @@ class Parts(NamedTuple):
     ways: Floats
     radii: Floats
 
+    def take_frames(self, frames: Ints) -> Parts:
+        """Take some frames (k,)."""
+        elbow, wrist, starts, ways, radii = self
+        return Parts(elbow[frames], wrist[frames], starts[frames], ways[frames], radii)
+
     def measure(self, wrist: Floats) -> _Distances:
         """Measure the distances of a wrist (F, 3)."""
         way = wrist[:, None] - self.starts
@@ -101,41 +106,49 @@ def compute_hand_moves(
     half_width = count_frames(times, WEIGHT_HALF_WINDOW_S)
     fade = compute_fade(times, bears[:, None], BEARING_FADE_S)
     moves, weights = np.zeros((len(times), len(SIDES), 3)), np.zeros((len(times), len(SIDES)))
+    around = [list_parts(*each) for each in zip(poses, bodies, strict=True)]
     for column, side in enumerate(SIDES):
-        source, target = (list_parts(*each, side) for each in zip(poses, bodies, strict=True))
+        source, target = (parts[side] for parts in around)
         measured = source.measure(source.wrist)
         near = smoothstep((_FAR - np.abs(measured.over)) / (_FAR - _NEAR)) * fade
         near = average_hann(near, half_width)
         found, total = target.measure(target.wrist), near.sum(axis=1)
-        steps = (near * (measured.over - found.over))[..., None] * found.sides
-        touch = steps.sum(axis=1) / np.maximum(total, 1.0)[:, None]
-        touch *= np.minimum(1.0, _FARTHEST / np.maximum(np.linalg.norm(touch, axis=1, keepdims=True), 1e-12))
+        rows, touch = np.flatnonzero(total > 0.0), np.zeros_like(target.wrist)
+        steps = (near[rows] * (measured.over - found.over)[rows])[..., None] * found.sides[rows]
+        step = steps.sum(axis=1) / np.maximum(total[rows], 1.0)[:, None]
+        step *= np.minimum(1.0, _FARTHEST / np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-12))
+        touch[rows] = step
         push, least = np.zeros_like(touch), np.minimum(measured.over, _CLEAR)
+        is_near = (found.over < least)[:, :_SOLID_COUNT].any(axis=1) | touch.any(axis=1)
         for _ in range(_AVERAGED_PUSHES):
-            more = _push_out(target, target.wrist + touch + push, least) * fade
+            frames = np.flatnonzero(is_near | push.any(axis=1))
+            more = _push_out(target, target.wrist + touch + push, least, frames) * fade
             push += average_hann(more, half_width)
         moves[:, column], weights[:, column] = touch + push, np.where(push.any(axis=1), 1.0, np.minimum(total, 1.0))
     back = turn_back(bodies[1], moves.reshape(-1, 3) * bodies[1].arm_length)
     return back.reshape(moves.shape), weights
 
 
-def _push_out(parts: Parts, wrist: Floats, least: Floats) -> Floats:
+def _push_out(parts: Parts, wrist: Floats, least: Floats, frames: Ints) -> Floats:
     """Push a wrist (F, 3) out of solid parts. Returns its move.
 
-    least  (F, c) over their surfaces
+    least   (F, c) over their surfaces
+    frames  (k,) in which it may be in one of them
     """
     push = np.zeros_like(wrist)
     for _ in range(_PUSHES):
-        found = parts.measure(wrist + push)
-        missing = np.maximum(least - found.over, 0.0)[:, :_SOLID_COUNT]
+        found = parts.take_frames(frames).measure(wrist[frames] + push[frames])
+        missing = np.maximum(least[frames] - found.over, 0.0)[:, :_SOLID_COUNT]
+        is_missing = missing.any(axis=1)
+        frames, missing, sides = frames[is_missing], missing[is_missing], found.sides[is_missing, :_SOLID_COUNT]
         shares = missing**2
-        steps = (shares * missing)[..., None] * found.sides[:, :_SOLID_COUNT]
-        push += steps.sum(axis=1) / np.maximum(shares.sum(axis=1), 1e-12)[:, None]
+        steps = (shares * missing)[..., None] * sides
+        push[frames] += steps.sum(axis=1) / np.maximum(shares.sum(axis=1), 1e-12)[:, None]
     return push
 
 
-def list_parts(poses: Pose, body: Body, side: str) -> Parts:
-    """List the parts around a hand."""
+def list_parts(poses: Pose, body: Body) -> dict[str, Parts]:
+    """List the parts around each hand, by its side."""
     positions = poses.world.positions
     place = {
         role: turn_positions(body, positions[:, body.rows[role]]) / body.arm_length
@@ -146,7 +159,6 @@ def list_parts(poses: Pose, body: Body, side: str) -> Parts:
     }
     hips, shoulders = (0.5 * (place[f"left{part}"] + place[f"right{part}"]) for part in ("UpperLeg", "UpperArm"))
     height = _measure_height(body) / body.arm_length
-    other = SIDES[1 - SIDES.index(side)]
     axes = [(hips, shoulders, _TRUNK)]
     axes += [
         (place[f"{each}UpperLeg"], shoulders + _FLANK_SHARE * (place[f"{each}UpperArm"] - shoulders), _FLANK)
@@ -155,14 +167,15 @@ def list_parts(poses: Pose, body: Body, side: str) -> Parts:
     axes += [(place[f"{each}UpperLeg"], place[f"{each}LowerLeg"], _THIGH) for each in SIDES]
     head = place.get("head", shoulders)
     axes.append((head, head + height * _CROWN * _find_head_up(poses, body), _HEAD))
-    axes += [
-        (place[f"{other}{start}"], place[f"{other}{end}"], _ARM)
-        for start, end in (("UpperArm", "LowerArm"), ("LowerArm", "Hand"))
-    ]
-    starts, ends = (np.stack([axis[end] for axis in axes], axis=1) for end in (0, 1))
-    radii = np.array([axis[2] for axis in axes]) * height
+    solid = tuple(np.stack([axis[end] for axis in axes], axis=1) for end in (0, 1))
+    radii = np.array([axis[2] for axis in axes] + [_ARM, _ARM]) * height
     radii[_HEAD_COLUMN] = radii[_HEAD_COLUMN] if "head" in place else _ABSENT
-    return Parts(place[f"{side}LowerArm"], place[f"{side}Hand"], starts, ends - starts, radii)
+    found: dict[str, Parts] = {}
+    for side, other in zip(SIDES, SIDES[::-1], strict=True):
+        arm = [place[f"{other}{part}"][:, None] for part in ("UpperArm", "LowerArm", "Hand")]
+        starts, ends = (np.concatenate([ends, *arm[first : first + 2]], axis=1) for first, ends in enumerate(solid))
+        found[side] = Parts(place[f"{side}LowerArm"], place[f"{side}Hand"], starts, ends - starts, radii)
+    return found
 
 
 _PARTS = ("UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg")

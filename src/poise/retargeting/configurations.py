@@ -49,14 +49,13 @@ def plan_frame(plan: RotationPlan, target: Skeleton) -> FramePlan:
     """Join the steps of a plan."""
     lower, upper = ([getattr(blend, name) for blend in plan.blends] for name in ("lower", "upper"))
     rights = [blend.lower_right for blend in plan.blends] + [blend.upper_right for blend in plan.blends]
-    plain_maps = [_build_product_map(plan.left, right) for right in plan.right]
-    blend_maps = [_build_product_map(plan.left, right) for right in rights]
+    source_maps = _build_product_maps(plan.left, np.array([*plan.right, *rights]).reshape(-1, 4))
     rows = [*plan.rows.tolist(), *(blend.row for blend in plan.blends), *plan.copied.tolist()]
     above, local_maps = _plan_locals(target, rows)
     starts = np.array([find_quaternion_start(target, row) for row in rows], dtype=np.int64)
     return FramePlan(
         np.array([*plan.source_rows.tolist(), *lower, *upper], dtype=np.int64),
-        np.array([*plain_maps, *blend_maps]).reshape(-1, 4, 4),
+        source_maps,
         len(plan.rows),
         np.array([blend.fraction for blend in plan.blends]),
         above,
@@ -72,7 +71,7 @@ def _plan_locals(target: Skeleton, rows: list[int]) -> tuple[Ints, Floats]:
     rest_local = split_local_transforms(target, target.rest_q).rotation
     after = rotations.from_matrix(rotations.rotation_part(target.B[:, :, :3]))
     places = {row: place for place, row in enumerate(rows)}
-    above, maps = np.full(len(rows), len(rows), dtype=np.int64), np.zeros((len(rows), 4, 4))
+    above, befores = np.full(len(rows), len(rows), dtype=np.int64), np.empty((len(rows), 4))
     for place, row in enumerate(rows):
         before, parent = target.A[row, 3:], int(target.parents[row])
         while parent >= 0 and parent not in places:
@@ -80,14 +79,15 @@ def _plan_locals(target: Skeleton, rows: list[int]) -> tuple[Ints, Floats]:
             parent = int(target.parents[parent])
         if parent >= 0:
             above[place] = places[parent]
-        maps[place] = _build_product_map(rotations.inverse(before), rotations.inverse(after[row]))
-    return above, maps
+        befores[place] = before
+    return above, _build_product_maps(rotations.inverse(befores), rotations.inverse(after[rows]))
 
 
-def _build_product_map(left: Floats, right: Floats) -> Floats:
-    """Build the map (4, 4) from q to left q right."""
+def _build_product_maps(left: Floats, right: Floats) -> Floats:
+    """Build the maps (k, 4, 4) from q to left q right. Rotations are (k, 4), or one (4,) for all."""
     units = np.eye(4)
-    return rotations.multiply(rotations.multiply(left, units), right).T
+    products = rotations.multiply(rotations.multiply(left[..., None, :], units), right[:, None])
+    return np.ascontiguousarray(np.swapaxes(products, 1, 2))
 
 
 def compute_configuration(plan: FramePlan, pose: Pose, source_rotations: Floats) -> Floats:

@@ -45,11 +45,9 @@ def bring_hands_together(poses: Pose, weights: Floats, source_positions: Floats,
     if not len(frames):
         return poses
     source, target = bodies
-    chosen = poses[frames]
-    separation = turn_positions(source, _find_separation(source_positions[frames], source))
+    separation = turn_positions(source, _find_separation(source_positions, source)[frames])
     wanted = turn_back(target, separation * (target.arm_length / source.arm_length))
-    positions = chosen.world.positions
-    change = 0.5 * weights[frames, None] * (wanted - _find_separation(positions, target))
+    change = 0.5 * weights[frames, None] * (wanted - _find_separation(poses.world.positions, target)[frames])
     moves = np.zeros((len(weights), len(SIDES), 3))
     moves[frames] = np.stack([change, -change], axis=1)
     return move_limb_ends(poses, target, ARM, moves)

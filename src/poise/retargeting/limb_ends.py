@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.maths import rotations
-from poise.maths.arrays import Floats
+from poise.maths.arrays import Floats, Ints
 from poise.maths.vectors import cross, dot, normalise
-from poise.model.pose import Pose
+from poise.model.pose import Pose, Transforms
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import Skeleton
 from poise.retargeting.body import Body
@@ -22,6 +22,21 @@ ARM, LEG = ("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot")
 _MIN_FOLD, _MAX_STRETCH, _MAX_LEG_STRETCH = 1.001, 0.9999, 0.985
 # sine of the bend below which the hinge axis shows the plane of the limb
 _MIN_BEND_SINE = 1e-3
+
+
+class ChosenFrames(NamedTuple):
+    """Chosen frames (k,) of world transforms."""
+
+    world: Transforms
+    frames: Ints
+
+    def get_positions(self, row: int) -> Floats:
+        """Get the positions (k, 3) of a joint."""
+        return self.world.affine[self.frames, row, :, 3]
+
+    def compute_rotations(self, row: int) -> Floats:
+        """Compute the world rotations (k, 4) of a joint."""
+        return Transforms(self.world.skeleton, self.world.affine[self.frames, row]).rotations
 
 
 class LimbPoints(NamedTuple):
@@ -45,7 +60,7 @@ def move_limb_ends(poses: Pose, body: Body, parts: tuple[str, str, str], moves: 
     frames = np.flatnonzero(moves.any(axis=(1, 2)))
     if not len(frames):
         return poses
-    chosen, q = poses[frames], np.array(poses.q)
+    chosen, q = ChosenFrames(poses.world, frames), np.array(poses.q)
     for column, side in enumerate(SIDES):
         if not moves[:, column].any():
             continue
@@ -56,11 +71,11 @@ def move_limb_ends(poses: Pose, body: Body, parts: tuple[str, str, str], moves: 
     return Pose(poses.skeleton, q, poses.translations, poses.scales)
 
 
-def _find_limb(poses: Pose, body: Body, role: str, rows: tuple[int, ...]) -> LimbPoints:
-    world, segment = poses.world, body.segments[role]
-    axes = rotations.multiply(world.rotations[:, segment.row], segment.row_frame)
+def _find_limb(chosen: ChosenFrames, body: Body, role: str, rows: tuple[int, ...]) -> LimbPoints:
+    segment = body.segments[role]
+    axes = rotations.multiply(chosen.compute_rotations(segment.row), segment.row_frame)
     axis = rotations.rotate(axes, np.array([0.0, 1.0, 0.0]))
-    first, middle, end = (world.positions[:, row] for row in rows)
+    first, middle, end = (chosen.get_positions(row) for row in rows)
     return LimbPoints(first, middle, end, axis)
 
 
@@ -73,29 +88,29 @@ def _shorten(limb: LimbPoints, goal: Floats, stretch: float) -> Floats:
     return limb.first + way * np.minimum(longest / np.maximum(length, 1e-300), 1.0)[:, None]
 
 
-def _move_end(poses: Pose, q: Floats, rows: tuple[int, ...], limb: LimbPoints, goal: Floats) -> Floats:
+def _move_end(chosen: ChosenFrames, q: Floats, rows: tuple[int, ...], limb: LimbPoints, goal: Floats) -> Floats:
     """Return q (F, nq) with a limb's end at a goal.
 
     A foot beside its leg is left as it is.
     """
     upper, lower = compute_limb_rotations(limb, goal)
-    still = np.broadcast_to(rotations.IDENTITY, upper.shape)
+    still, skeleton = np.broadcast_to(rotations.IDENTITY, upper.shape), chosen.world.skeleton
     q = q.copy()
     for row, above, own in zip(rows, (still, upper, lower), (upper, lower, still), strict=True):
-        if row != rows[-1] or rows[1] in poses.skeleton.list_path(row):
-            _turn_joint(poses.skeleton, poses, q, row, above, own)
+        if row != rows[-1] or rows[1] in skeleton.list_path(row):
+            _turn_joint(skeleton, chosen, q, row, above, own)
     return q
 
 
-def _turn_joint(skeleton: Skeleton, poses: Pose, q: Floats, row: int, above: Floats, own: Floats) -> None:
+def _turn_joint(skeleton: Skeleton, chosen: ChosenFrames, q: Floats, row: int, above: Floats, own: Floats) -> None:
     """Turn a joint in the world.
 
     own, above  rotations (F, 4) by which it and its parent turn
     """
-    worlds, parent = poses.world.rotations, int(skeleton.parents[row])
-    base = rotations.multiply(above, worlds[:, parent]) if parent >= 0 else above
+    parent = int(skeleton.parents[row])
+    base = rotations.multiply(above, chosen.compute_rotations(parent)) if parent >= 0 else above
     after = rotations.from_matrix(rotations.rotation_part(skeleton.B[row, :, :3]))
-    wanted = rotations.multiply(rotations.multiply(own, worlds[:, row]), rotations.inverse(after))
+    wanted = rotations.multiply(rotations.multiply(own, chosen.compute_rotations(row)), rotations.inverse(after))
     start = find_quaternion_start(skeleton, row)
     q[:, start : start + 4] = rotations.multiply(
         rotations.inverse(rotations.multiply(base, skeleton.A[row, 3:])), wanted

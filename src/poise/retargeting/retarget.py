@@ -25,7 +25,7 @@ from poise.ground.stages import Allowed
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Floats, check_real
 from poise.model.clip import Clip
-from poise.model.pose import Pose
+from poise.model.pose import Pose, Transforms
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import find_free_root
@@ -452,8 +452,10 @@ def _move_target(job: Transfer, path: Floats) -> Clip:
     """Compute the target's poses before its feet are planted. `path` (F, 3) is that of its hips."""
     clip, (source, body) = job.clip, job.bodies
     plan = plan_frame(plan_rotations(source, body, job.match), job.target.skeleton)
-    blocks = [clip.poses[start : start + _BLOCK_FRAMES] for start in range(0, len(clip), _BLOCK_FRAMES)]
-    q = np.concatenate([compute_configurations(plan, block, block.world.rotations) for block in blocks])
+    blocks = [slice(start, start + _BLOCK_FRAMES) for start in range(0, len(clip), _BLOCK_FRAMES)]
+    worlds = (Transforms(clip.skeleton, clip.poses.world.affine[block]) for block in blocks)
+    pairs = zip(blocks, worlds, strict=True)
+    q = np.concatenate([compute_configurations(plan, clip.poses[block], world.rotations) for block, world in pairs])
     kept = (clip.poses.translations, clip.poses.scales) if job.is_same_character else (None, None)
     poses = Pose(job.target.skeleton, q, *kept)
     if not job.is_same_character or is_changed(job.match):

@@ -9,14 +9,12 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.model.clip import Clip
+from poise.retargeting.bend_axes import SampledWorld
 
 # [rad] a joint that is rolled by more on average was not at zero at rest
 _MAX_MEAN_ROLL_RAD = float(np.radians(45.0))
 # frames without which a clip shows no mean
 _MIN_FRAMES = 5
-# frames of all clips that are measured
-_MAX_MEASURED_FRAMES = 1000
 
 
 class RolledJoint(NamedTuple):
@@ -35,19 +33,17 @@ class RolledJoint(NamedTuple):
     bone: Floats
 
 
-def correct_rolls(joints: Mapping[str, RolledJoint], clips: Sequence[Clip]) -> dict[str, Floats]:
+def correct_rolls(joints: Mapping[str, RolledJoint], poses: Sequence[SampledWorld]) -> dict[str, Floats]:
     """Remove the mean roll of joints from their axes (4,).
 
-    They stay as at rest unless one of them is rolled far from its neighbours on average over the clips: a rest pose
-    whose bones are rolled shows none of them, and neither does the head look where the body does. The last joint, such
-    as the head, is corrected first, as those below it go by its axes.
+    They stay as at rest unless one of them is rolled far from its neighbours on average over poses of clips: a rest
+    pose whose bones are rolled shows none of them, and neither does the head look where the body does. The last joint,
+    such as the head, is corrected first, as those below it go by its axes.
     """
     frames = {name: joint.frame for name, joint in joints.items()}
-    total = sum(len(clip) for clip in clips)
-    if total < _MIN_FRAMES:
+    if sum(len(world.rotations) for world in poses) < _MIN_FRAMES:
         return frames
-    stride = max(1, -(-total // _MAX_MEASURED_FRAMES))
-    turns = np.concatenate([clip.poses[::stride].world.rotations for clip in clips if len(clip)])
+    turns = np.concatenate([world.rotations for world in poses])
     rolls = {name: _measure_roll(joint, turns, {}) for name, joint in joints.items()}
     if not any(abs(roll) > _MAX_MEAN_ROLL_RAD for roll in rolls.values()):
         return frames

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.ground.figure.figure import Figure
 from poise.ground.terrain.terrain import Terrain
-from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.vectors import find_z_up_rotation
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,17 +29,16 @@ class Footing:
 
     def heights(self, points: Floats) -> Floats:
         """Return heights (...) of the ground under or over points (..., 3)."""
-        return self.sample(points)[0]
+        scale = self._scale
+        return self._ground.heights(points * scale) / scale
 
     def sample(self, points: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
         """Sample the ground at points (..., 3).
 
         Returns heights (...), upper unit normals (..., 3), and whether there is ground (...).
         """
-        scale, turn = self._scale, self._turn
-        there = rotations.rotate(rotations.inverse(turn), points) * scale
-        ground = self.terrain.sample(there)
-        return ground.heights / scale, rotations.rotate(turn, ground.normals), ground.inside
+        ground = self._ground.sample(points * self._scale)
+        return ground.heights / self._scale, ground.normals, ground.inside
 
     @property
     def _scale(self) -> float:
@@ -48,6 +46,7 @@ class Footing:
         unit = self.terrain.unit
         return 1.0 if unit is None else self.figure.metre / unit
 
-    @property
-    def _turn(self) -> Floats:
-        return find_z_up_rotation(self.terrain.up)
+    @cached_property
+    def _ground(self) -> Terrain:
+        """The terrain, z up."""
+        return self.terrain.with_up("z")

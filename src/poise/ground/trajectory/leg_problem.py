@@ -17,6 +17,7 @@ Retargetting Motion to New Characters (1998): constraints on a whole motion, and
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -147,19 +148,19 @@ class LegProblem:
         has_change[:-1][seams] = False
         return replace(part, free=part.free & inner[:, None], has_change=has_change)
 
-    @property
+    @cached_property
     def drawn_out(self) -> Floats:
         """(F, L) largest distances of ankles from hips [m]."""
         return 2.0 * self.longest
 
-    @property
+    @cached_property
     def point_weights(self) -> Floats:
         """(F, 5 L) weights of squared changes of step [1/s^4]."""
         toes = _TOE_WEIGHT
         joints = np.tile([1.0, 1.0, 1.0, toes, toes], self.longest.shape[1])
         return self.has_change[:, None] * self.emphasis * joints / self.step**4
 
-    @property
+    @cached_property
     def value_weights(self) -> Floats:
         """(F, K) weights of squared unknowns [1/s^4]."""
         weights = np.full(self.free.shape, FOOT_TAU_S**-4)

@@ -10,7 +10,7 @@ import numpy as np
 from poise.errors import InputError, join_names
 from poise.maths.arrays import Floats
 from poise.maths.rotations import about, rotate, rotation_between, rotation_part
-from poise.maths.vectors import normalise, remove_component, snap_to_axis
+from poise.maths.vectors import cross, normalise, remove_component, snap_to_axis
 from poise.model.limits import Range
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.bone_names import SIDES
@@ -84,7 +84,7 @@ def compute_body_frame(skeleton: Skeleton, joints: Mapping[str, str], points: Fl
         )
         raise InputError(message)
     left = normalise(left)
-    return BodyFrame(up, np.cross(left, up), left, points)
+    return BodyFrame(up, cross(left, up), left, points)
 
 
 _PAIRED_PARTS = ("UpperLeg", "UpperArm")
@@ -275,7 +275,7 @@ class JointAxes(NamedTuple):
         The end of the bone then moves towards `flexion_direction` (3,) when the joint bends.
         """
         angle = compute_signed_angle(
-            np.cross(self.flexion_axis, self.bone), project_perpendicular(flexion_direction, self.bone), self.bone
+            cross(self.flexion_axis, self.bone), project_perpendicular(flexion_direction, self.bone), self.bone
         )
         rotation = about(self.bone, angle)
         return self._replace(
@@ -314,10 +314,11 @@ def build_joint_axes(
 
     flexion_direction, abduction_direction  motion of the bone's end in the zero pose under flexion and under abduction
     """
-    flexion_axis = normalise(np.cross(zero_bone, flexion_direction))
-    abduction_axis = np.cross(zero_bone, flexion_axis)
-    abduction_axis *= 1.0 if float(abduction_axis @ np.cross(zero_bone, abduction_direction)) >= 0.0 else -1.0
+    flexion_axis = normalise(cross(zero_bone, flexion_direction))
+    abduction_axis = cross(zero_bone, flexion_axis)
+    abduction_axis *= 1.0 if float(abduction_axis @ cross(zero_bone, abduction_direction)) >= 0.0 else -1.0
     flexion, abduction = compute_swing(zero_bone, bone, flexion_axis, abduction_axis)
+    axes = transport_vectors(np.stack([flexion_axis, abduction_axis]), zero_bone, bone, abduction_axis)
     return JointAxes(
         joint=identity.joint,
         row=identity.row,
@@ -325,8 +326,8 @@ def build_joint_axes(
         part=identity.part,
         bone=bone,
         zero_bone=zero_bone,
-        flexion_axis=transport_vector(flexion_axis, zero_bone, bone, abduction_axis),
-        abduction_axis=transport_vector(abduction_axis, zero_bone, bone, abduction_axis),
+        flexion_axis=axes[0],
+        abduction_axis=axes[1],
         forward=body.forward,
         up=body.up,
         outward=identity.side_sign * body.left,
@@ -346,14 +347,16 @@ def project_perpendicular(vector: Floats, axis: Floats) -> Floats:
     return normalise(remove_component(vector, axis))
 
 
-def transport_vector(vector: Floats, start: Floats, end: Floats, half_turn_axis: Floats) -> Floats:
-    """Parallel-transport a vector (3,) from one direction to another.
+def transport_vectors(vectors: Floats, start: Floats, end: Floats, half_turn_axis: Floats) -> Floats:
+    """Parallel-transport vectors (k, 3) from one direction to another.
 
     For opposite directions the rotation is about `half_turn_axis`.
     """
+    if start is end:
+        return vectors
     if float(start @ end) < _OPPOSITE_COSINE:
-        return rotate(about(half_turn_axis, np.pi), vector)
-    return rotate(rotation_between(start, end), vector)
+        return rotate(about(half_turn_axis, np.pi), vectors)
+    return rotate(rotation_between(start, end), vectors)
 
 
 def compute_signed_angle(start: Floats, end: Floats, axis: Floats) -> float:
@@ -361,7 +364,7 @@ def compute_signed_angle(start: Floats, end: Floats, axis: Floats) -> float:
 
     It lies in -pi to pi, about an axis perpendicular to the first direction.
     """
-    return float(np.arctan2(np.cross(start, end) @ axis, start @ end))
+    return float(np.arctan2(cross(start, end) @ axis, start @ end))
 
 
 def compute_swing(zero_bone: Floats, bone: Floats, flexion_axis: Floats, abduction_axis: Floats) -> tuple[float, float]:
@@ -369,7 +372,7 @@ def compute_swing(zero_bone: Floats, bone: Floats, flexion_axis: Floats, abducti
 
     It is the rotation vector of the shortest rotation, along the bend axis and the axis aside.
     """
-    rotation_axis = np.cross(zero_bone, bone)
+    rotation_axis = cross(zero_bone, bone)
     sine = float(np.linalg.norm(rotation_axis))
     angle = float(np.arctan2(sine, zero_bone @ bone))
     if sine == 0.0:
@@ -548,7 +551,7 @@ def _find_foot_bone(limb: BodySide, knee_hinge: BendHinge | None) -> Floats:
     """
     body = limb.body
     if knee_hinge is not None and not limb.has_toes_ahead():
-        ahead = project_perpendicular(np.cross(body.up, knee_hinge.axis), body.up)
+        ahead = project_perpendicular(cross(body.up, knee_hinge.axis), body.up)
         cosine = float(ahead @ body.forward)
         if abs(cosine) > np.cos(_MAX_SPLAY_RAD):
             return ahead * np.sign(cosine)
@@ -569,9 +572,9 @@ def _find_bend(
     expected_direction = project_perpendicular(expected_direction, upper_bone)
     bend_sine = float(np.linalg.norm(bend_offset))
     if hinge is not None:
-        axis = hinge.point_like(np.cross(upper_bone, expected_direction))
+        axis = hinge.point_like(cross(upper_bone, expected_direction))
         is_clear = hinge.is_bend_side or bend_sine > _CLEAR_BEND_SINE
-        return project_perpendicular(np.cross(axis, upper_bone), upper_bone), "its hinge", is_clear
+        return project_perpendicular(cross(axis, upper_bone), upper_bone), "its hinge", is_clear
     if float(bend_offset @ expected_direction) <= _MIN_BEND_COSINE * bend_sine:
         return expected_direction, reason, False
     return (
@@ -588,7 +591,7 @@ def _compute_foot_axes(limb: BodySide, shin_bone: Floats, bone: Floats) -> Joint
     """
     up = limb.body.up
     level_bone = project_perpendicular(bone, up)
-    axis = np.cross(level_bone, up)
+    axis = cross(level_bone, up)
     slope = float(np.arctan2(-(bone @ up), bone @ level_bone))
     toe_drop = slope - _FLAT_FOOT_RAD if slope > _STEEP_FOOT_RAD else 0.0  # the foot points down at rest
     shin_tilt = compute_signed_angle(
@@ -612,8 +615,8 @@ def compute_arm_axes(limb: BodySide) -> list[JointAxes]:
         return [*axes, upper_arm]
     forearm_bone = limb.find_bone("LowerArm", upper_arm.bone)
     arm_forward, arm_outward = (
-        np.cross(upper_arm.flexion_axis, upper_arm.bone),
-        np.cross(upper_arm.abduction_axis, upper_arm.bone),
+        cross(upper_arm.flexion_axis, upper_arm.bone),
+        cross(upper_arm.abduction_axis, upper_arm.bone),
     )
     flexion_direction, source, is_clear = _find_bend(
         upper_arm.bone, forearm_bone, arm_forward, "the figure's front, carried along with the arm",
@@ -631,7 +634,7 @@ def compute_arm_axes(limb: BodySide) -> list[JointAxes]:
 
 def _compute_hand_axes(limb: BodySide, elbow: JointAxes) -> list[JointAxes]:
     """Compute the hand's axes and the forearm's rotation. The thumb side shows that rotation."""
-    thumb_direction = np.cross(
+    thumb_direction = cross(
         elbow.flexion_axis, elbow.bone
     )  # in the zero pose the thumb points in the elbow's flexion direction
     bone, source = limb.find_bone("Hand", elbow.bone), "the bend of the elbow, palms to the thighs"
@@ -644,7 +647,7 @@ def _compute_hand_axes(limb: BodySide, elbow: JointAxes) -> list[JointAxes]:
         )
         elbow = elbow._replace(rotation=elbow.side_sign * rotation)
         thumb_direction, source = knuckle_direction, "the knuckles"
-    palm_direction = elbow.side_sign * np.cross(bone, project_perpendicular(thumb_direction, bone))
+    palm_direction = elbow.side_sign * cross(bone, project_perpendicular(thumb_direction, bone))
     return [elbow, limb.build_axes("Hand", bone, bone, palm_direction, thumb_direction, source)]
 
 
