@@ -296,7 +296,7 @@ class _SegmentBuilder:
         }
 
     def _find_frames(self, role: str) -> Floats:
-        """Find the axes (2, 3, 3) of a segment, in joint and carrier."""
+        """Find the axes (2, 3, 3) of a segment. They are in its joint and its carrier."""
         if role in self._flat_feet:
             return np.repeat(self._flat_feet[role][None], 2, axis=0)
         axes = self._find_segment_axes(role)
