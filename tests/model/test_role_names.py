@@ -108,10 +108,8 @@ def test_errors_offer_roles():
 
 
 def test_roles_are_looked_for_once(monkeypatch):
-    requested = []
-    monkeypatch.setattr(
-        role_search, "search_skeleton", lambda given: requested.append(given) or poise.find_roles(given)
-    )
+    requested, search = [], role_search.search_skeleton
+    monkeypatch.setattr(role_search, "search_skeleton", lambda given: requested.append(given) or search(given))
     skeleton = figure(CONVENTIONS["mixamo without prefix"]).skeleton()
     start = poise.Pose(skeleton, skeleton.rest_q)
     poise.solve(start, poise.Position("LeftHand", POINT), natural=False)

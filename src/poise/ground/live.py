@@ -153,7 +153,7 @@ def _leaning(figure: Figure) -> int | None:
 
     Figures on four legs have no arms.
     """
-    skeleton, arms = figure.skeleton, arms_of(figure.skeleton)
+    skeleton, arms = figure.skeleton, arms_of(figure)
     trunk = skeleton.index(leaning(figure, arms).trunk)
     for leg in figure.legs:
         foot, parent = skeleton.index(leg.foot), int(skeleton.parents[skeleton.index(leg.foot)])

@@ -13,7 +13,7 @@ from poise.model.clip import Clip
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import BONES
 from poise.model.roles.character_tree import SIDECAR_REASON, CharacterTree, Role
-from poise.model.roles.role_search import JointRoles, compute_scaled_positions, search_skeleton, search_tree
+from poise.model.roles.role_search import JointRoles, compute_scaled_positions, find_joint_roles, search_tree
 from poise.model.skeleton import Kind, Skeleton
 
 
@@ -32,7 +32,7 @@ def find_roles(rig: Rig | Skeleton) -> Roles:
         position at rest. Its `limits()` are those of people.
     """
     if isinstance(rig, Skeleton):
-        return _add_skeleton(search_skeleton(rig), rig, ())
+        return _add_skeleton(find_joint_roles(rig), rig, ())
     if not isinstance(rig, Rig):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"find_roles() takes a Rig or a Skeleton, not a {type(rig).__name__}")
     index, sidecar = rig.skeleton.index, rig.sidecar_roles

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.ground.contact.soles import Soles
-from poise.ground.figure.figure import Figure, movers
+from poise.ground.figure.figure import Figure, find_arms, movers
 from poise.ground.figure.motion import ANKLE, HIP, KNEE, Motion, rest_motion
 from poise.ground.figure.speeds import Shots, lone_frames, shots_of, velocities
 from poise.ground.figure.steps import runs
@@ -25,8 +25,7 @@ from poise.maths.vectors import normalise
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.roles import Leg
-from poise.model.roles.role_search import find_joint_by_role
-from poise.model.skeleton import Kind, Skeleton
+from poise.model.roles.role_search import find_joint_roles
 
 _NEAR = {"hand": 0.16, "elbow": 0.11, "knee": 0.11, "hips": 0.2}  # [m] a joint that bears is no higher over the floor
 _SPEED = 0.35  # [m/s] nor does it move faster
@@ -150,7 +149,7 @@ def bearing_of(clip: Clip, motion: Motion, held: Bools, floor: float) -> Bearing
     figure = motion.figure
     if any(leg.name.startswith(("front", "hind", "mid")) for leg in figure.legs):
         return None
-    arms = arms_of(figure.skeleton)
+    arms = arms_of(figure)
     parts, places = part_places(clip, motion, arms)
     moving = ~lone_frames(motion)
     low = (places[..., 2] - floor <= [_NEAR[part.split()[-1]] for part in parts]) & moving[:, None]
@@ -182,7 +181,7 @@ def carry_bearing(bearing: Bearing, clip: Clip, motion: Motion, floor: float) ->
 
     Their times are the same. None where both do not have the same limbs.
     """
-    arms = arms_of(motion.figure.skeleton)
+    arms = arms_of(motion.figure)
     parts, places = part_places(clip, motion, arms)
     if parts != bearing.parts:
         return None
@@ -254,15 +253,11 @@ def _trim_ends(times: Floats, on: Bools, heights: Floats) -> Bools:
     return trimmed
 
 
-def arms_of(skeleton: Skeleton) -> tuple[BearingArm, ...]:
-    """Return the arms with confident roles and freely rotating joints."""
-    arms: list[BearingArm] = []
-    for side in ("left", "right"):
-        rows = [find_joint_by_role(skeleton, f"{side}{part}") for part in ("UpperArm", "LowerArm", "Hand")]
-        names = [skeleton.names[row] for row in rows if row is not None and skeleton.kinds[row] == Kind.BALL]
-        if len(names) == len(rows):
-            arms.append(BearingArm(f"{side} hand", f"{side} elbow", Leg(f"{side} arm", *names, toes=None)))
-    return tuple(arms)
+def arms_of(figure: Figure) -> tuple[BearingArm, ...]:
+    """Return the arms of a figure."""
+    skeleton = figure.skeleton
+    arms = find_arms(skeleton, find_joint_roles(skeleton)) if figure.arms is None else figure.arms
+    return tuple(BearingArm(f"{side} hand", f"{side} elbow", arm) for arm in arms for side in [arm.name.split()[0]])
 
 
 def leaning(figure: Figure, arms: tuple[BearingArm, ...]) -> Figure:
@@ -277,7 +272,7 @@ def lowest_of(clip: Clip, motion: Motion, soles: Soles) -> float:
 
     Reference poses take no part, but where there is nothing else.
     """
-    _, places = part_places(clip, motion, arms_of(motion.figure.skeleton))
+    _, places = part_places(clip, motion, arms_of(motion.figure))
     lone = lone_frames(motion)
     moving = ~lone if not lone.all() else lone
     return float(min(soles.points(motion)[moving][..., 2].min(), places[moving][..., 2].min()))

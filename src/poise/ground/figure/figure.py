@@ -23,7 +23,8 @@ from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.rig_roles import find_roles
 from poise.model.roles import Leg
-from poise.model.roles.role_search import MIN_CONFIDENCE
+from poise.model.roles.bone_names import SIDES
+from poise.model.roles.role_search import MIN_CONFIDENCE, JointRoles
 from poise.model.skeleton import Kind, Skeleton
 
 Up = Literal["y", "z"]
@@ -52,6 +53,8 @@ class Figure:
         The joint that carries the whole figure: displacements are written to it.
     trunk
         The lowest joint that carries all the legs: a lean is written to it, or to one that carries arms, too.
+    arms
+        The arms, from the shoulder down; None: those that the joints of the skeleton show.
     """
 
     skeleton: Skeleton
@@ -60,6 +63,7 @@ class Figure:
     metre: float
     mover: str
     trunk: str
+    arms: tuple[Leg, ...] | None = None
 
     @cached_property
     def is_robot(self) -> bool:
@@ -106,7 +110,19 @@ def figure_of(
     moving = movers(skeleton, [leg.upper for leg in chosen])
     if not moving:
         raise UnsupportedError("no joint above the legs can move: the figure cannot be put on other ground")
-    return Figure(skeleton, chosen, up or up_of_legs(clip, chosen), metre, moving[0], moving[-1])
+    arms = find_arms(skeleton, roles)
+    return Figure(skeleton, chosen, up or up_of_legs(clip, chosen), metre, moving[0], moving[-1], arms)
+
+
+def find_arms(skeleton: Skeleton, roles: JointRoles) -> tuple[Leg, ...]:
+    """Find the arms with confident roles and freely rotating joints."""
+    arms: list[Leg] = []
+    for side in SIDES:
+        chain = [f"{side}{part}" for part in ("UpperArm", "LowerArm", "Hand")]
+        names = [roles.joints[role] for role in chain if roles.confidence.get(role, 0.0) >= MIN_CONFIDENCE]
+        if len([name for name in names if skeleton[name].kind == Kind.BALL]) == len(chain):
+            arms.append(Leg(f"{side} arm", *names, toes=None))
+    return tuple(arms)
 
 
 def _choose_legs(roles: Roles, names: Sequence[str] | None) -> tuple[Leg, ...]:

@@ -20,6 +20,7 @@ from poise.maths.frame_masks import measure_step
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.roles import Leg
+from poise.runtime.result_cache import get_or_compute
 
 Frames = TypeVar("Frames")  # a frozen value whose arrays are rows of frames
 
@@ -141,8 +142,12 @@ def _find_leading_steps(lone: Bools) -> Ints:
 
 def rest_motion(figure: Figure) -> Motion:
     """The rest pose as a motion of one frame."""
-    rest = Pose(figure.skeleton, figure.skeleton.rest_q[None])
-    return motion_of(Clip(np.zeros(1), rest), figure)
+    skeleton = figure.skeleton
+
+    def measure() -> Motion:
+        return motion_of(Clip(np.zeros(1), Pose(skeleton, skeleton.rest_q[None])), figure)
+
+    return get_or_compute(skeleton, "rest motion", (figure.legs, figure.up, figure.metre), measure)
 
 
 def motion_of(clip: Clip, figure: Figure) -> Motion:

@@ -11,6 +11,7 @@ import numpy as np
 
 from poise.ground.figure.motion import BALL, Motion
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.runtime.result_cache import get_or_compute
 
 _FASTEST = np.array([15.0, 40.0, 40.0])  # [m/s] hips, knees, ankles: a sprinter's hips reach 12, the ankles 25
 _ALONE = 0.03  # [m] how far the legs move on from a reference pose in the first frame, at least
@@ -31,6 +32,10 @@ def shots_of(motion: Motion) -> Shots:
     begin with one frame of a reference pose, often at the place where the motion starts: the first frame is alone if
     the legs move 3 cm on to the second, and twice as fast as in the next three steps.
     """
+    return get_or_compute(motion, "shots", None, lambda: _find_shots(motion))
+
+
+def _find_shots(motion: Motion) -> Shots:
     frames = len(motion)
     moved = np.linalg.norm(np.diff(motion.places[:, :, :BALL], axis=0), axis=-1)  # (F - 1, L, 3) hip, knee, ankle
     step = np.diff(motion.times)

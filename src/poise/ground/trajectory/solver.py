@@ -27,6 +27,7 @@ _FELT_S = 0.25  # [s] from frames that still change, values may change, too
 _EDGE = 2  # frames on each side that stay: a change of step reaches so far
 _MAX_ROW_CHANGES = 4  # of the set of violated rows within a step
 _MIN_GAIN, _MIN_COST = 0.05, 30.0  # share of the cost of a frame, and [m^2/s^4]: what changes less has settled
+_UNSEEN_M = 0.001  # [m] so has a frame whose cost changes by less than that of such a change of step
 _DAMPING, _MIN_DAMPING, _MAX_DAMPING = 0.1, 1e-3, 1e4  # at first, at least, at most: times the weights of values
 _RAISE, _LOWER = 8.0, 0.2  # of the damping, after a step that made a frame worse, and after others
 _WORSE = 1.0  # times the mean cost of frames: a frame that became worse by more is worse
@@ -105,6 +106,7 @@ def _descend(problem: LegProblem, start: Floats, damping: Floats, most: int) -> 
     point_weights, value_weights = problem.point_weights, problem.value_weights
     step = np.empty(problem.free.size)
     work = get_scratch(kernels.trajectory.compute_work_size(*problem.free.shape, len(points), len(rows)))
+    least = max(_MIN_COST, 0.5 * (_UNSEEN_M / problem.step**2) ** 2)
     best, changing, steps = measure_residuals(problem, start), np.ones(len(start), dtype=np.bool_), 0
     while steps < most and changing.mean() >= _FEW:
         steps += 1
@@ -120,7 +122,7 @@ def _descend(problem: LegProblem, start: Floats, damping: Floats, most: int) -> 
             share = 1.0 - average_hann(_widen(worse, _AROUND).astype(np.float64), _AROUND)
             partly = measure_residuals(problem, best.values + share[:, None] * change)
             tried = min(tried, partly, key=lambda residuals: float(residuals.cost.sum()))
-        changing = np.abs(tried.cost - best.cost) > _MIN_GAIN * best.cost + _MIN_COST
+        changing = np.abs(tried.cost - best.cost) > _MIN_GAIN * best.cost + least
         changing |= worse & (damping < _MAX_DAMPING)
         damping = np.where(_widen(worse, _AROUND), _RAISE * damping, np.maximum(_LOWER * damping, _MIN_DAMPING))
         if tried.cost.sum() < best.cost.sum():

@@ -199,9 +199,11 @@ def _choose_chain(tree: CharacterTree, roles: tuple[str, ...], slots: SegmentSlo
         tree.find_preorder_numbers(row for slot in slots[segment_index + 1 :] for row in slot)
         for segment_index in range(len(slots))
     ]
-    candidates = [sorted(set(slot), key=lambda row: _rank_row(tree, row, later_numbers[segment_index]))[:_MAX_SLOT_ROWS]
-             for segment_index, slot in enumerate(slots)]  # fmt: skip
-    best_chain = min(_list_chains(tree, candidates), key=lambda chain: _rank_chain(tree, roles, chain, later_numbers))
+    ranks = [{row: _rank_row(tree, row, numbers) for row in {*slot, -1}}
+             for slot, numbers in zip(slots, later_numbers, strict=True)]  # fmt: skip
+    candidates = [sorted(set(slot), key=ranked.__getitem__)[:_MAX_SLOT_ROWS]
+                  for slot, ranked in zip(slots, ranks, strict=True)]  # fmt: skip
+    best_chain = min(_list_chains(tree, candidates), key=lambda chain: _rank_chain(tree, roles, chain, ranks))
     rows = {role: row for role, row in zip(roles, best_chain, strict=True) if row >= 0}
     rows = _choose_hinges(tree, roles, slots, rows)
     detached_rows = {role: slot[0] for role, slot in zip(roles, candidates, strict=True) if role not in rows and slot}
@@ -220,16 +222,22 @@ def _list_chains(tree: CharacterTree, slots: SegmentSlots, upper_row: int = -1) 
 
 
 def _rank_chain(
-    tree: CharacterTree, roles: tuple[str, ...], chain: tuple[int, ...], later_numbers: Sequence[Sequence[int]]
+    tree: CharacterTree,
+    roles: tuple[str, ...],
+    chain: tuple[int, ...],
+    ranks: Sequence[Mapping[int, tuple[object, ...]]],
 ) -> tuple[object, ...]:
-    """Rank a chain; the best has the smallest key. The key counts its joints, then their qualities."""
+    """Rank a chain; the best has the smallest key. The key counts its joints, then their qualities.
+
+    ranks  those of rows for each segment, see `_rank_row`
+    """
     main_rows = [row for role, row in zip(roles, chain, strict=True) if row >= 0 and role in _MAIN_ROLES]
     return (
         -len(main_rows),
         sum(not tree.tokens[row].is_deform for row in main_rows),
         sum(row not in tree.skinned_rows for row in main_rows),
         -sum(row >= 0 for row in chain),
-        [_rank_row(tree, row, later_numbers[segment_index]) for segment_index, row in enumerate(chain)],
+        [ranked[row] for ranked, row in zip(ranks, chain, strict=True)],
     )
 
 
