@@ -127,13 +127,13 @@ def test_all_frames_belong_to_a_block(frames, monkeypatch):
 @pytest.mark.parametrize("legs", [("left",), ("right",), ("left", "right")])
 def test_unknowns_of_each_leg_are_its_own(legs, monkeypatch):
     problems = []
-    descend = solver._descend
+    solve = solver._solve_block
 
-    def keep_problem(problem, *arguments):
+    def keep_problem(problem, start):
         problems.append(problem)
-        return descend(problem, *arguments)
+        return solve(problem, start)
 
-    monkeypatch.setattr(solver, "_descend", keep_problem)
+    monkeypatch.setattr(solver, "_solve_block", keep_problem)
     rig = poise.load(samples.path("humanoid.bvh"))
     poise.plant_feet(rig.clips[0], poise.Terrain.slope(8), rig=rig, legs=legs)
     columns = problems[0].columns

@@ -16,7 +16,7 @@ import numpy as np
 from poise import kernels
 from poise.ground.trajectory.leg_problem import LegProblem
 from poise.ground.trajectory.residuals import Residuals, differentiate_residuals, measure_residuals
-from poise.maths.arrays import Bools, Floats, get_scratch
+from poise.maths.arrays import Bools, Floats, Ints, get_scratch
 from poise.maths.smoothing import average_hann, compute_window_max, smoothstep
 
 _BLOCK_S = 8.0  # [s] of a block, overlaps aside: twice as long ones are 6 % faster, half as long ones 25 % slower
@@ -68,68 +68,75 @@ def _solve_block(problem: LegProblem, start: Floats | None) -> Floats:
     return values
 
 
+class _Part(NamedTuple):
+    """Frames that are solved together.
+
+    problem  that of these frames
+    frames   (k,) which they are
+    counts   (k,) whether their changes of step are known
+    """
+
+    problem: LegProblem
+    frames: Ints
+    counts: Bools
+
+
+def _take_part(problem: LegProblem, inner: Bools) -> _Part:
+    """Take the inner frames (F,) of a problem, and those around them."""
+    frames = np.flatnonzero(_widen(inner, _EDGE))
+    return _Part(problem.take_runs(frames, inner[frames]), frames, _widen(inner, 1)[frames])
+
+
 def _improve(problem: LegProblem, values: Floats, inner: Bools) -> None:
     """Improve values (F, K) of the inner frames (F,) in place.
 
     First of all of them, and then of those near to frames that still change.
     """
-    around, damping, steps = round(_FELT_S / problem.step), np.full(len(values), _DAMPING), _STEPS
-    while steps > 0 and inner.any():
-        wide = np.flatnonzero(_widen(inner, _EDGE))
-        run = _descend(problem.take_runs(wide, inner[wide]), values[wide], damping[wide], steps)
-        values[wide], damping[wide] = run.values, run.damping
-        changing = np.zeros(len(values), dtype=np.bool_)
-        changing[wide] = run.changing
-        inner = _widen(changing, around) & inner
-        steps -= run.steps
-
-
-class _Run(NamedTuple):
-    """What steps made of some frames.
-
-    values    (F, K)
-    damping   (F,)
-    changing  (F,) which of them still change
-    steps     how many
-    """
-
-    values: Floats
-    damping: Floats
-    changing: Bools
-    steps: int
-
-
-def _descend(problem: LegProblem, start: Floats, damping: Floats, most: int) -> _Run:
-    """Take so many steps at most. They end early where few of the frames still change."""
-    columns, moves = problem.columns, kernels.ground.leg_moves
-    points, rows = np.repeat(columns, moves.POINTS, axis=0), np.repeat(columns, moves.ROWS, axis=0)
-    point_weights, value_weights = problem.point_weights, problem.value_weights
-    step = np.empty(problem.free.size)
-    work = get_scratch(kernels.trajectory.compute_work_size(*problem.free.shape, len(points), len(rows)))
+    around, damping = round(_FELT_S / problem.step), np.full(len(values), _DAMPING)
     least = max(_MIN_COST, 0.5 * (_UNSEEN_M / problem.step**2) ** 2)
-    best, changing, steps = measure_residuals(problem, start), np.ones(len(start), dtype=np.bool_), 0
-    while steps < most and changing.mean() >= _FEW:
-        steps += 1
-        slopes, row_slopes = differentiate_residuals(problem, best)
-        kernels.trajectory.compute_step(
-            best.changes, slopes, points, point_weights, best.rows, row_slopes, rows, best.values,
-            problem.free, value_weights, damping, _MAX_ROW_CHANGES, step, work,
-        )  # fmt: skip
-        change = step.reshape(best.values.shape)
-        tried = measure_residuals(problem, best.values + change)
-        worse = _find_worse(best, tried)
+    best, part = measure_residuals(problem, values), _take_part(problem, inner)
+    for _ in range(_STEPS):
+        frames, counts = part.frames, part.counts
+        now = Residuals(*(rows[frames] for rows in best))
+        change = _compute_change(part.problem, now, damping[frames])
+        tried = measure_residuals(part.problem, now.values + change)
+        worse = _find_worse(now, tried) & counts
         if worse.any():  # go on where it was no worse
             share = 1.0 - average_hann(_widen(worse, _AROUND).astype(np.float64), _AROUND)
-            partly = measure_residuals(problem, best.values + share[:, None] * change)
-            tried = min(tried, partly, key=lambda residuals: float(residuals.cost.sum()))
-        changing = np.abs(tried.cost - best.cost) > _MIN_GAIN * best.cost + least
-        changing |= worse & (damping < _MAX_DAMPING)
-        damping = np.where(_widen(worse, _AROUND), _RAISE * damping, np.maximum(_LOWER * damping, _MIN_DAMPING))
-        if tried.cost.sum() < best.cost.sum():
-            best = tried
+            partly = measure_residuals(part.problem, now.values + share[:, None] * change)
+            tried = min(tried, partly, key=lambda residuals: float(residuals.cost[counts].sum()))
+        changing = np.abs(tried.cost - now.cost) > _MIN_GAIN * now.cost + least
+        changing |= worse & (damping[frames] < _MAX_DAMPING)
+        changing &= counts
+        raised, lowered = _RAISE * damping[frames], np.maximum(_LOWER * damping[frames], _MIN_DAMPING)
+        damping[frames] = np.where(_widen(worse, _AROUND), raised, lowered)
+        if tried.cost[counts].sum() < now.cost[counts].sum():
+            for rows, found in zip(best, tried, strict=True):
+                rows[frames[counts]] = found[counts]
         elif not worse.any():
-            damping *= _RAISE / _LOWER
-    return _Run(best.values, damping, changing, steps)
+            damping[frames] *= _RAISE / _LOWER
+        if not changing.any():
+            break
+        if changing.mean() < _FEW:
+            still = np.zeros(len(values), dtype=np.bool_)
+            still[frames] = changing
+            inner = _widen(still, around) & inner
+            part = _take_part(problem, inner)
+    values[:] = best.values
+
+
+def _compute_change(problem: LegProblem, residuals: Residuals, damping: Floats) -> Floats:
+    """Compute a step from residuals: changes of values (F, K)."""
+    columns, moves = problem.columns, kernels.ground.leg_moves
+    points, rows = np.repeat(columns, moves.POINTS, axis=0), np.repeat(columns, moves.ROWS, axis=0)
+    work = get_scratch(kernels.trajectory.compute_work_size(*problem.free.shape, len(points), len(rows)))
+    slopes, row_slopes = differentiate_residuals(problem, residuals)
+    step = np.empty(problem.free.size)
+    kernels.trajectory.compute_step(
+        residuals.changes, slopes, points, problem.point_weights, residuals.rows, row_slopes, rows, residuals.values,
+        problem.free, problem.value_weights, damping, _MAX_ROW_CHANGES, step, work,
+    )  # fmt: skip
+    return step.reshape(problem.free.shape)
 
 
 def _find_worse(best: Residuals, tried: Residuals) -> Bools:
