@@ -69,7 +69,7 @@ def _solve_block(problem: LegProblem, start: Floats | None) -> Floats:
 
 
 class _Part(NamedTuple):
-    """Frames that are solved together.
+    """A part of a problem, solved at once.
 
     problem  that of these frames
     frames   (k,) which they are
