@@ -27,7 +27,6 @@ _FELT_S = 0.25  # [s] from frames that still change, values may change, too
 _EDGE = 2  # frames on each side that stay: a change of step reaches so far
 _MAX_ROW_CHANGES = 4  # of the set of violated rows within a step
 _MIN_GAIN, _MIN_COST = 0.05, 30.0  # share of the cost of a frame, and [m^2/s^4]: what changes less has settled
-_UNSEEN_M = 0.001  # [m] so has a frame whose cost changes by less than that of such a change of step
 _DAMPING, _MIN_DAMPING, _MAX_DAMPING = 0.1, 1e-3, 1e4  # at first, at least, at most: times the weights of values
 _RAISE, _LOWER = 8.0, 0.2  # of the damping, after a step that made a frame worse, and after others
 _WORSE = 1.0  # times the mean cost of frames: a frame that became worse by more is worse
@@ -93,7 +92,6 @@ def _improve(problem: LegProblem, values: Floats, inner: Bools) -> None:
     First of all of them, and then of those near to frames that still change.
     """
     around, damping = round(_FELT_S / problem.step), np.full(len(values), _DAMPING)
-    least = max(_MIN_COST, 0.5 * (_UNSEEN_M / problem.step**2) ** 2)
     best, part = measure_residuals(problem, values), _take_part(problem, inner)
     for _ in range(_STEPS):
         frames, counts = part.frames, part.counts
@@ -105,7 +103,7 @@ def _improve(problem: LegProblem, values: Floats, inner: Bools) -> None:
             share = 1.0 - average_hann(_widen(worse, _AROUND).astype(np.float64), _AROUND)
             partly = measure_residuals(part.problem, now.values + share[:, None] * change)
             tried = min(tried, partly, key=lambda residuals: float(residuals.cost[counts].sum()))
-        changing = np.abs(tried.cost - now.cost) > _MIN_GAIN * now.cost + least
+        changing = np.abs(tried.cost - now.cost) > _MIN_GAIN * now.cost + _MIN_COST
         changing |= worse & (damping[frames] < _MAX_DAMPING)
         changing &= counts
         raised, lowered = _RAISE * damping[frames], np.maximum(_LOWER * damping[frames], _MIN_DAMPING)
