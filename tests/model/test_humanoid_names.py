@@ -136,7 +136,7 @@ def test_limbs_of_numbered_hinges_are_those_of_named_ones(data, tmp_path):
         text = text.replace(f"{name}_joint", f"{number}_joint").replace(f"{name}_link", f"{number}_link")
     (tmp_path / "numbered.urdf").write_text(text)
     found = poise.load(tmp_path / "numbered.urdf").roles
-    numbers = {"UpperArm": 2, "LowerArm": 4, "UpperLeg": 3, "LowerLeg": 4, "Foot": 6}
+    numbers = {"UpperArm": 2, "LowerArm": 4, "UpperLeg": 2, "LowerLeg": 4, "Foot": 6}
     for (part, number), side in product(numbers.items(), ("left", "right")):
         assert found.joints[f"{side}{part}"] == f"{'arm' if part.endswith('Arm') else 'leg'}_{side[0]}{number}_joint"
     assert found.missing == ()

@@ -184,3 +184,32 @@ def test_ranges_show_to_which_side_hinges_bend(low, high, sign, share):
     assert hinge.is_bend_side == (sign != 0.0)
     for other in (1.0, -1.0):
         np.testing.assert_allclose(hinge.point_like(np.array([0.0, other, 0.0])), [0.0, sign or other, 0.0], atol=1e-12)
+
+
+def write_handless_robot(path):
+    """Write a robot whose forearms are light links, with a heavy one fixed below each."""
+    axes = {"hip": "0 1 0", "knee": "0 1 0", "ankle": "0 1 0", "shoulder": "0 1 0", "elbow": "0 1 0"}
+    joints = {"hip": ("base", 0.1, -0.1), "knee": ("hip", 0.0, -0.4), "ankle": ("knee", 0.0, -0.4),
+              "shoulder": ("base", 0.2, 0.5), "elbow": ("shoulder", 0.0, -0.3),
+              "rest": ("elbow", 0.0, -0.1)}  # fmt: skip
+    masses = {"elbow": 0.1, "rest": 0.9}
+    lines = ['<robot name="handless"><link name="base"/>']
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        for name, (above, y, z) in joints.items():
+            parent = above if above == "base" else f"{side}_{above}"
+            kind, axis = ("revolute", f'<axis xyz="{axes[name]}"/>') if name in axes else ("fixed", "")
+            mass = f'<inertial><mass value="{masses[name]}"/></inertial>' if name in masses else ""
+            lines.append(f'<link name="{side}_{name}">{mass}</link><joint name="{side}_{name}_joint" type="{kind}">'
+                         f'<parent link="{parent}"/><child link="{side}_{name}"/><origin xyz="0 {sign * y} {z}"/>{axis}'
+                         '<limit lower="-2" upper="2" effort="1" velocity="9"/></joint>')  # fmt: skip
+    path.write_text("\n".join([*lines, "</robot>"]))
+
+
+def test_a_forearm_ends_at_twice_the_way_to_the_centre_of_all_below(tmp_path):
+    write_handless_robot(tmp_path / "handless.urdf")
+    robot = poise.load(tmp_path / "handless.urdf")
+    named = {role: joint for role, joint in robot.roles.joints.items() if not role.endswith("Hand")}
+    body = measure_robot_body(robot, named)
+    for side in ("left", "right"):
+        forearm = body.reference.body.points[[body.rows[f"{side}LowerArm"], body.rows[f"{side}Hand"]]]
+        np.testing.assert_allclose(forearm[1] - forearm[0], (0.0, 0.0, -2.0 * 0.9 * 0.1), atol=1e-12)

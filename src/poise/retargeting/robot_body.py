@@ -97,18 +97,30 @@ def _find_trunk_top(skeleton: Skeleton, joints: Mapping[str, str]) -> int:
 
 
 def _find_centre(target: Rig, row: int, shapes: CollisionShapes) -> Floats:
-    """Find the centre of a link, by its mass or its shapes."""
-    name = target.skeleton.names[row]
-    inertials: Mapping[str, Inertial] = getattr(target.skeleton.source, "inertials", {})
-    if name in inertials:
-        return np.array(inertials[name].centre)
-    centres = [shape.centre for shape_row, shape in shapes.shapes if shape_row == row]
+    """Find the centre (3,) of a link and of all below it.
+
+    It is at rest, in the frame of the link, by masses or by shapes.
+    """
+    skeleton, world = target.skeleton, compute_rest_transforms(target.skeleton)
+    below = [other for other in range(len(skeleton)) if row in skeleton.list_path(other)]
+    inertials: Mapping[str, Inertial] = getattr(skeleton.source, "inertials", {})
+    parts = [(other, inertials[skeleton.names[other]]) for other in below if skeleton.names[other] in inertials]
+    centres = [world[other, :3, :3] @ inertial.centre + world[other, :3, 3] for other, inertial in parts]
+    masses = [inertial.mass for _, inertial in parts]
+    if not any(masses):
+        centres = [
+            world[other, :3, :3] @ shape.centre + world[other, :3, 3]
+            for other, shape in shapes.shapes
+            if other in below
+        ]
+        masses = [1.0] * len(centres)
     if not centres:
         raise UnsupportedError(
-            f"the target has no known hand, and neither mass nor shape says where the forearm {name!r} ends: "
-            "name the hands in the [humanoid] table of its sidecar"
+            f"the target has no known hand, and neither mass nor shape says where the forearm {skeleton.names[row]!r} "
+            "ends: name the hands in the [humanoid] table of its sidecar"
         )
-    return np.mean(centres, axis=0)
+    centre = np.average(centres, axis=0, weights=masses)
+    return world[row, :3, :3].T @ (centre - world[row, :3, 3])
 
 
 def _add_fixed_joint(skeleton: Skeleton, name: str, parent: int, offset: Floats) -> Skeleton:

@@ -63,13 +63,17 @@ def compute_body_frame(skeleton: Skeleton, joints: Mapping[str, str], points: Fl
     missing = [role for part in _PAIRED_PARTS for role in (f"{side}{part}" for side in SIDES) if role not in joints]
     if missing:
         raise InputError(f"no confident joints for a body: {join_names(missing)} missing")
+    is_at_rest = points is None
     points = compute_rest_transforms(skeleton)[:, :3, 3] if points is None else points
     hips, shoulders = (
         np.array([points[skeleton.index(joints[side + part])] for side in SIDES]) for part in _PAIRED_PARTS
     )
     trunk = normalise(shoulders.mean(axis=0) - hips.mean(axis=0))
     up = _find_up(skeleton, trunk)
-    lateral = normalise(hips[0] - hips[1]) + normalise(shoulders[0] - shoulders[1])
+    ways = [hips[0] - hips[1], shoulders[0] - shoulders[1]]
+    if is_at_rest:
+        ways = [_drop_drive_offsets(skeleton, joints, part, way) for part, way in zip(_PAIRED_PARTS, ways, strict=True)]
+    lateral = normalise(ways[0]) + normalise(ways[1])
     left = remove_component(lateral, up)
     knees = [points[skeleton.index(joints[f"{side}LowerLeg"])] for side in SIDES if f"{side}LowerLeg" in joints]
     leg_direction = normalise(np.mean(knees, axis=0) - hips.mean(axis=0)) if knees else -up
@@ -88,6 +92,26 @@ def compute_body_frame(skeleton: Skeleton, joints: Mapping[str, str], points: Fl
 
 
 _PAIRED_PARTS = ("UpperLeg", "UpperArm")
+
+
+def _drop_drive_offsets(skeleton: Skeleton, joints: Mapping[str, str], part: str, way: Floats) -> Floats:
+    """Drop the parts along their axes from the way between two hinges.
+
+    Where along its axis a hinge is says nothing of the limb: its drive is there, in some robots in front of one leg and
+    behind the other. Axes across the body stay.
+    """
+    for row in (skeleton.index(joints[f"{side}{part}"]) for side in SIDES):
+        if skeleton.kinds[row] == Kind.HINGE:
+            axis = compute_hinge_axis(skeleton, row)
+            if abs(float(axis @ way)) < _MAX_HINGE_COSINE * float(np.linalg.norm(way)):
+                way = remove_component(way, axis)
+    return way
+
+
+def compute_hinge_axis(skeleton: Skeleton, row: int) -> Floats:
+    """Compute the axis (3,) of a hinge at rest in the world."""
+    behind = rotation_part(skeleton.B[row, :, :3])  # a frame behind the hinge turns with it, its axis does not
+    return compute_rest_rotations(skeleton)[row] @ (behind.T @ skeleton.axes[row])
 
 
 def compute_rest_transforms(skeleton: Skeleton) -> Floats:
@@ -434,8 +458,7 @@ def find_bend_hinge(skeleton: Skeleton, row: int, upper_bone: Floats, lower_bone
     """
     if skeleton.kinds[row] != Kind.HINGE:
         return None
-    behind = rotation_part(skeleton.B[row, :, :3])  # a frame behind the hinge turns with it, its axis does not
-    axis = compute_rest_rotations(skeleton)[row] @ (behind.T @ skeleton.axes[row])
+    axis = compute_hinge_axis(skeleton, row)
     if any(abs(float(axis @ bone)) >= _MAX_HINGE_COSINE for bone in (upper_bone, lower_bone)):
         return None
     limit = skeleton.limits[row]

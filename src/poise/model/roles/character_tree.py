@@ -277,9 +277,15 @@ class CharacterTree:
         Its axis is compared with those of other hinges, and with the way from it to the next joint, which it would
         twist. One at the next joint itself bends none.
         """
-        axes, way = self._hinge_axes, self.positions[next_row] - self.positions[row]
-        is_twist = abs(float(axes[row] @ way)) >= SAME_AXIS * float(np.linalg.norm(way))
-        return not is_twist and all(abs(float(axes[row] @ axes[other])) < SAME_AXIS for other in others)
+        axes = self._hinge_axes
+        return not self.is_twist(row, row, next_row) and all(
+            abs(float(axes[row] @ axes[other])) < SAME_AXIS for other in others
+        )
+
+    def is_twist(self, row: int, start: int, end: int) -> bool:
+        """Return whether a hinge turns about the line between two joints."""
+        way = self.positions[end] - self.positions[start]
+        return abs(float(self._hinge_axes[row] @ way)) >= SAME_AXIS * float(np.linalg.norm(way))
 
     @cached_property
     def _hinge_axes(self) -> Floats:

@@ -114,8 +114,19 @@ def _assign_arms(tree: CharacterTree, pair: limb_structure.LimbPair) -> list[dic
         if upper_index == 0 and _has_collar_bone(tree, rows, other_rows):
             upper_index = 1
         shoulder = {"Shoulder": rows[upper_index - 1]} if upper_index > 0 else {}
-        arms.append(shoulder | dict(zip(_ARM_PARTS, rows[upper_index:], strict=False)))
+        bones = _drop_twists(tree, rows[upper_index:])
+        arms.append(shoulder | dict(zip(_ARM_PARTS, bones, strict=False)))
     return arms
+
+
+def _drop_twists(tree: CharacterTree, rows: list[int]) -> list[int]:
+    """Drop the twist hinges of a forearm. The last joint stays."""
+    lower = rows[1]
+    return [
+        row
+        for row in rows
+        if row in (*rows[:2], rows[-1]) or not (tree.hinge_mask[row] and tree.is_twist(row, lower, rows[-1]))
+    ]
 
 
 def _has_collar_bone(tree: CharacterTree, rows: list[int], other_rows: list[int]) -> bool:

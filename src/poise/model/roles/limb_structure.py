@@ -114,11 +114,9 @@ def _identify_pairs(tree: CharacterTree, limb_pairs: list[LimbPair], candidate_p
     if _is_four_legged(tree, limb_pairs):
         legs, arms = _order_pairs(tree, limb_pairs)
         return LimbStructure(legs, arms, is_quadruped=True)
-    if (
-        limb_pairs[0].attachment_row == limb_pairs[1].attachment_row
-    ):  # fingers of a hand; no body has arms and legs at one joint
-        return LimbStructure(None, None)
     legs, arms = _order_pairs(tree, limb_pairs)
+    if legs.attachment_row == arms.attachment_row and not _has_rigid_trunk(tree, legs, arms):  # fingers of a hand
+        return LimbStructure(None, None)
     rejection_reason = _explain_rejection(tree, legs, arms, candidate_pairs)
     return (
         LimbStructure(None, None, rejection_reason=rejection_reason) if rejection_reason else LimbStructure(legs, arms)
@@ -307,6 +305,14 @@ def _compute_direction(tree: CharacterTree, pair: LimbPair) -> Floats:
 def compute_attachment(tree: CharacterTree, pair: LimbPair) -> Floats:
     """Compute the midpoint (3,) of a pair's first joints."""
     return tree.positions[[rows[0] for rows in pair.limb_rows]].mean(axis=0)
+
+
+def _has_rigid_trunk(tree: CharacterTree, legs: LimbPair, arms: LimbPair) -> bool:
+    """Return whether one link of a robot carries both limbs. Arms are far above the legs."""
+    first_rows = [rows[0] for pair in (legs, arms) for rows in pair.limb_rows]
+    trunk = compute_attachment(tree, arms) - compute_attachment(tree, legs)
+    height = -float(trunk @ _compute_direction(tree, legs))
+    return all(tree.hinge_mask[row] for row in first_rows) and height > _MIN_LEG_FRACTION * legs.mean_length
 
 
 def _is_hanging(tree: CharacterTree, pair: LimbPair) -> bool:

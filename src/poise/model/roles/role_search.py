@@ -55,7 +55,8 @@ def find_trunk(tree: CharacterTree, limbs: Mapping[str, Role], confidence: float
         return roles
     roles["hips"] = hips
     path = [row for row in tree.find_path_between(hips.row, top_row)[1:] if row != roles.get("head", hips).row]
-    neck_candidates = set(path[path.index(chest_row) + 1 :]) if chest_row in path else set[int]()
+    above_arms = path if chest_row == hips.row else path[path.index(chest_row) + 1 :] if chest_row in path else []
+    neck_candidates = set(above_arms)
     neck_rows = [row for row in path if tree.tokens[row].part == "neck" or row in neck_candidates]
     neck_set = set(neck_rows)
     if neck_rows:

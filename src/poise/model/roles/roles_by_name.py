@@ -119,11 +119,14 @@ def _read_leg_slots(find_rows: _NamedParts) -> Iterator[SegmentSlots]:
     """List the readings of a leg. An ankle is the foot, unless it hangs elsewhere."""
     thigh, leg_bones, shin = find_rows("thigh"), find_rows("leg"), find_rows("shin")
     hip, ankle, foot, toes = find_rows("hips"), find_rows("ankle"), find_rows("foot"), find_rows("toe")
-    if not (thigh or shin) and len(leg_bones) > 1:  # leg 1, leg 2, leg 3
+    tree = find_rows.tree
+    if not (thigh or shin) and len(leg_bones) > 1:
         # leg 1, leg 2, leg 3 are bones; in a robot they are hinges, several of them in one hip or ankle
-        bone_slots = [] if any(find_rows.tree.hinge_mask[row] for row in leg_bones) else [[row] for row in leg_bones]
-        thigh, shin, *other_slots = bone_slots or [[], []]
-        foot, toes = (foot or [*other_slots, []][0]), (toes or [*other_slots, [], []][1])
+        is_robot = any(tree.hinge_mask[row] for row in leg_bones)
+        thigh, shin, *others = _split_hinges(tree, leg_bones) if is_robot else [[row] for row in leg_bones]
+        foot, toes = (foot or [*others, []][0]), (toes or [*others, [], []][1])
+    elif thigh and _are_hinges(tree, [*hip, *thigh]):  # hinges of one joint
+        thigh = [*hip, *thigh]
     elif not thigh:
         thigh, shin = (leg_bones, shin) if shin and leg_bones else (hip, shin or leg_bones)
     elif not shin:
@@ -154,8 +157,15 @@ def _read_arm_slots(find_rows: _NamedParts) -> Iterator[SegmentSlots]:
         hand_slots = hand_slots or [[*other_slots, []][0]]
     elif not upper:
         upper, shoulder = (arm_bones, shoulder) if arm_bones else (shoulder, [])
+    if shoulder and upper and _are_hinges(find_rows.tree, [*shoulder, *upper]):  # hinges of one joint
+        upper, shoulder = [*shoulder, *upper], []
     for hand in hand_slots or [[]]:
         yield [clavicle or shoulder, upper, lower, hand]
+
+
+def _are_hinges(tree: CharacterTree, rows: Sequence[int]) -> bool:
+    """Return whether all of these joints are hinges."""
+    return all(tree.hinge_mask[row] for row in rows)
 
 
 def _is_numbered_hinge(tree: CharacterTree, row: int) -> bool:
@@ -168,9 +178,9 @@ def _is_numbered_hinge(tree: CharacterTree, row: int) -> bool:
 
 
 def _split_hinges(tree: CharacterTree, rows: list[int]) -> SegmentSlots:
-    """Split the numbered hinges of an arm. Some of them may be locked.
+    """Split the numbered hinges of a limb. Some of them may be locked.
 
-    They are upper arm, elbow and hand; the elbow is far from both ends.
+    They are upper bone, elbow or knee, and the end; the elbow is far from both ends.
     """
     nothing: SegmentSlots = [[], [], []]
     if not all(_is_numbered_hinge(tree, row) for row in rows) or not all(
@@ -178,6 +188,8 @@ def _split_hinges(tree: CharacterTree, rows: list[int]) -> SegmentSlots:
     ):
         return nothing
     ends = rows[0], rows[-1]
+    if len(rows) < len(nothing):
+        return nothing
     spans = {
         index: min(tree.measure_distance(end, row) for end in ends) for index, row in enumerate(rows[1:-1], start=1)
     }
@@ -248,13 +260,14 @@ def _rank_row(tree: CharacterTree, row: int, later_numbers: Sequence[int]) -> tu
     motors in its shins, come after joints.
     """
     if row < 0:
-        return (2, 0, 0, 0, 0, 0)  # after every row
+        return (2, 0, 0, 0, 0, 0, 0)  # after every row
     return (
         not tree.tokens[row].is_deform,
         row not in tree.skinned_rows,
         not tree.is_above_any(row, later_numbers),
         tree.skeleton.kinds[row] == Kind.FIXED,
         tree.depths[row],
+        len(tree.skeleton.names[row]) if tree.skeleton.kinds[row] == Kind.FIXED else 0,  # l_toe before lr_toe
         row,
     )
 
@@ -285,6 +298,9 @@ def _choose_hinges(
             ]
             later_rows = [row for row in hinge_rows if row not in first_rows]
             hinge_rows = first_rows + [row for row in later_rows if tree.adds_bend(row, next_row, first_rows)]
+        elif next_row is None and role == "LowerArm" and "UpperArm" in rows:  # its twist is further down
+            reach = (1.0 - _HINGE_DISTANCE_RATIO) * tree.measure_distance(rows["UpperArm"], rows[role])
+            hinge_rows = [row for row in hinge_rows if tree.measure_distance(rows[role], row) <= reach]
         chosen_rows[role] = max(hinge_rows)
     return chosen_rows
 

@@ -1,0 +1,105 @@
+"""Roles of robots, several of whose hinges are one anatomical joint."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise.model.anatomy.rest_geometry import compute_body_frame
+from poise.model.joints import Kind
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+# name, axis, place of the left side [m]: x ahead, z up
+HIP = [("hip_pitch", Y, (0.0, 0.1, 0.9)), ("hip_roll", X, (0.03, 0.1, 0.9))]
+LEG = [*HIP, ("hip_yaw", Z, (0.0, 0.1, 0.8)), ("knee", Y, (0.0, 0.1, 0.5)), ("ankle", Y, (0.0, 0.1, 0.1))]
+SHOULDER = [("shoulder_pitch", Y, (0.0, 0.2, 1.4)), ("shoulder_roll", X, (0.03, 0.2, 1.4))]
+ARM = [*SHOULDER, ("shoulder_yaw", Z, (0.0, 0.2, 1.3)), ("elbow", Y, (0.0, 0.2, 1.1)), ("hand", Y, (0.0, 0.2, 0.9))]
+NUMBERED_ARM = [("zarm_1", Y, (0.0, 0.25, 1.4)), ("zarm_2", X, (0.0, 0.25, 1.4)), ("zarm_3", Z, (0.0, 0.25, 1.4)),
+                ("zarm_4", Y, (0.0, 0.25, 1.1)), ("zarm_5", Z, (0.0, 0.25, 1.0)), ("zarm_6", X, (0.0, 0.25, 0.9)),
+                ("zarm_7", Y, (0.0, 0.25, 0.88))]  # fmt: skip
+
+
+def build_robot(leg, arm, *, drive=1.0, neck=()):
+    """A robot of hinges with one link as its trunk. Right hinges about x are `drive` times as far ahead."""
+    names, parents, points, axes = ["base"], [-1], [(0.0, 0.0, 1.0)], [(0.0, 0.0, 0.0)]
+    chains = [[(f"{side[0]}_{name}", axis, (x * (drive if sign < 0.0 and axis == X else 1.0), sign * y, z))
+               for name, axis, (x, y, z) in limb]
+              for side, sign in (("left", 1.0), ("right", -1.0)) for limb in (leg, arm)]  # fmt: skip
+    for chain in (*chains, neck):
+        above = 0
+        for name, axis, place in chain:
+            parents.append(above)
+            above = len(names)
+            names.append(name)
+            points.append(place)
+            axes.append(axis)
+    offsets = [np.subtract(p, points[above] if above >= 0 else 0.0) for p, above in zip(points, parents, strict=True)]
+    kinds = [Kind.HINGE if any(axis) else Kind.FIXED for axis in axes]
+    return poise.Skeleton.build(names, parents, kinds, offsets=offsets, axes=axes, up="z")
+
+
+def rename(limb, **words):
+    return [(words.get(name, name), axis, place) for name, axis, place in limb]
+
+
+def find_left(robot):
+    found = poise.find_roles(robot).joints
+    for role, name in found.items():
+        if role.startswith("left"):
+            assert found[f"right{role[4:]}"] == f"r{name[1:]}"
+    return {role[4:]: name[2:] for role, name in found.items() if role.startswith("left")}
+
+
+def test_a_twist_named_as_the_bone_is_no_hip_and_no_shoulder():
+    """The hinge about the thigh is called thigh, its hip is above; so is that of the upper arm."""
+    robot = build_robot(rename(LEG, hip_yaw="thigh", knee="calf"), rename(ARM, shoulder_yaw="upper_arm"))
+    left = find_left(robot)
+    assert left["UpperLeg"] == "hip_roll"
+    assert left["UpperArm"] == "shoulder_roll"
+    assert "Shoulder" not in left
+
+
+def test_numbered_hinges_are_a_leg():
+    numbered = {name: f"leg_{number}" for number, (name, _, _) in enumerate(LEG, 1)}
+    left = find_left(build_robot(rename(LEG, **numbered), ARM))
+    assert (left["UpperLeg"], left["LowerLeg"], left["Foot"]) == ("leg_2", "leg_4", "leg_5")
+
+
+def test_arms_without_a_known_name_hang_from_the_link_of_the_legs():
+    """No joint is between arms and legs; twists of the forearm are no hand, and joints above the arms no spine."""
+    neck = [("zhead_1", Z, (0.0, 0.0, 1.55)), ("zhead_2", Y, (0.0, 0.0, 1.6))]
+    robot = build_robot(LEG, NUMBERED_ARM, neck=neck)
+    left, found = find_left(robot), poise.find_roles(robot).joints
+    assert (left["UpperArm"], left["LowerArm"], left["Hand"]) == ("zarm_3", "zarm_4", "zarm_7")
+    assert (found.get("neck"), found.get("head"), "spine" in found) == ("zhead_1", "zhead_2", False)
+
+
+def test_a_twist_of_the_forearm_is_no_elbow():
+    """Neither of two hinges of an elbow has a hand below; the second is halfway down the forearm."""
+    arm = [*ARM[:3], ("elbow_pitch", Y, (0.0, 0.2, 1.1)), ("elbow_yaw", Z, (0.0, 0.2, 0.95))]
+    assert find_left(build_robot(LEG, arm))["LowerArm"] == "elbow_pitch"
+
+
+def test_a_fixed_frame_with_the_shorter_name_is_the_toe():
+    """Frames at the corners of a sole come first in the file, and are called alike."""
+    robot = build_robot(LEG, ARM)
+    names, parents, offsets = list(robot.names), robot.parents.tolist(), [*robot.A[:, :3]]
+    for side in "lr":
+        for corner, y in ((f"{side}r_toe", -0.05), (f"{side}_toe", 0.0)):
+            parents.append(robot.index(f"{side}_ankle"))
+            names.append(corner)
+            offsets.append(np.array([0.15, y, -0.05]))
+    added = [Kind.FIXED] * (len(names) - len(robot))
+    shod = poise.Skeleton.build(
+        names, parents, [*robot.kinds, *added], offsets=offsets, axes=[*robot.axes, *np.zeros((len(added), 3))], up="z"
+    )
+    assert find_left(shod)["Toes"] == "toe"
+
+
+@pytest.mark.parametrize("drive", [1.0, -1.0, 3.0])
+def test_where_a_drive_is_does_not_turn_the_body(drive):
+    """The drives of rolls are in front of one leg and behind the other."""
+    robot = build_robot(LEG, ARM, drive=drive)
+    body = compute_body_frame(robot, poise.find_roles(robot).joints)
+    np.testing.assert_allclose(body.left, (0.0, 1.0, 0.0), atol=1e-12)
