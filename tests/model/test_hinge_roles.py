@@ -8,6 +8,7 @@ import pytest
 import poise
 from poise.model.anatomy.rest_geometry import compute_body_frame
 from poise.model.joints import Kind
+from poise.model.roles.bone_names import parse_joint_name
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 # name, axis, place of the left side [m]: x ahead, z up
@@ -75,10 +76,39 @@ def test_arms_without_a_known_name_hang_from_the_link_of_the_legs():
     assert (found.get("neck"), found.get("head"), "spine" in found) == ("zhead_1", "zhead_2", False)
 
 
+def test_rods_of_a_waist_are_no_head():
+    """They hang from the link of the arms, and nothing else does."""
+    rods = [
+        ("motor_link", X, (0.0, 0.0, 1.2)),
+        ("motor_rod", X, (-0.05, 0.0, 1.2)),
+        ("motor_loop", X, (-0.05, 0.0, 1.0)),
+    ]
+    found = poise.find_roles(build_robot(LEG, ARM, neck=rods)).joints
+    assert not {"neck", "head"} & set(found)
+    assert {"leftUpperArm", "leftFoot"} < set(found)
+
+
 def test_a_twist_of_the_forearm_is_no_elbow():
     """Neither of two hinges of an elbow has a hand below; the second is halfway down the forearm."""
     arm = [*ARM[:3], ("elbow_pitch", Y, (0.0, 0.2, 1.1)), ("elbow_yaw", Z, (0.0, 0.2, 0.95))]
     assert find_left(build_robot(LEG, arm))["LowerArm"] == "elbow_pitch"
+
+
+def test_a_link_below_the_wrist_is_no_upper_arm():
+    """Links keep the numbers of the hinges that the file has merged."""
+    arm = rename(ARM, shoulder_pitch="arm_shy", shoulder_roll="arm_shx", shoulder_yaw="arm_shz", elbow="arm_ely",
+                 hand="arm_wry")  # fmt: skip
+    left = find_left(build_robot(LEG, [*arm, ("arm_7", (0.0, 0.0, 0.0), (0.0, 0.2, 0.9))]))
+    assert (left["UpperArm"], left["LowerArm"], left["Hand"]) == ("arm_shx", "arm_ely", "arm_wry")
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [("waist_motor_a_ball_joint", "waist"), ("arm_l_wrist_b_ball_joint", "wrist"), ("l_ball_joint", "toe"),
+     ("foot_ball_l", "toe")],
+)  # fmt: skip
+def test_a_ball_joint_of_a_rod_is_no_toe(name, part):
+    assert parse_joint_name(name).part == part
 
 
 def test_a_fixed_frame_with_the_shorter_name_is_the_toe():

@@ -24,7 +24,7 @@ _PART_WORDS = {
     "ankle": "ankle ank akx aky", "foot": "foot feet talus", "toe": "toe toes toebase ball",
     "clavicle": "clavicle collar clav scapula", "shoulder": "shoulder sho shx shy shz usy",
     "upperarm": "upperarm humerus shldr", "arm": "arm", "forearm": "forearm elbow radius ulna elx ely elb",
-    "wrist": "wrist wri uwy mwx lwy", "hand": "hand", "palm": "palm", "finger": "finger fingers",
+    "wrist": "wrist wri uwy mwx lwy wrx wry", "hand": "hand", "palm": "palm", "finger": "finger fingers",
     "thumb": "thumb", "index": "index pointer", "middle": "middle mid", "ring": "ring", "little": "little pinky pinkie",
 }  # fmt: skip
 FINGERS = ("thumb", "index", "middle", "ring", "little")
@@ -86,6 +86,10 @@ _KNOWN_WORDS = (
 _SPLIT_TOKENS = {"lu": ("l", "u"), "ru": ("r", "u"), "lf": ("l", "f"), "rf": ("r", "f")}
 
 
+# parts before "ball" in names of the ball of a foot
+_BALL_PARTS = ("", "leg", "ankle", "foot", "toe")
+
+
 class NameTokens(NamedTuple):
     """Tokens of one joint name.
 
@@ -127,7 +131,7 @@ def parse_joint_name(name: str, *, roll_is_axis: bool = False, rl_is_right: bool
         elif (word, next_word) in _PART_OF_PAIR:
             part, numbers = _PART_OF_PAIR[word, next_word], []
         elif word in _PART_OF_WORD:
-            part, numbers = _merge_part(part, _PART_OF_WORD[word]), []
+            part, numbers = _merge_part(part, word), []
         elif word in _SIDE_OF_WORD:
             side = side or ("right" if word == "rl" and rl_is_right else _SIDE_OF_WORD[word])
         elif word == "ll" and rl_is_right:
@@ -144,9 +148,12 @@ def parse_joint_name(name: str, *, roll_is_axis: bool = False, rl_is_right: bool
     )
 
 
-def _merge_part(previous_part: str, part: str) -> str:
-    """Merge the part of one more token. The last one counts ("LeftHandIndex"), but a pair that it ends stays."""
+def _merge_part(previous_part: str, word: str) -> str:
+    """Merge the part of one more word. The last one counts ("LeftHandIndex"), but a pair that it ends stays."""
+    part = _PART_OF_WORD[word]
     absorbed_parts = {"thigh": ("leg",), "shin": ("leg",), "upperarm": ("arm",), "forearm": ("arm",)}
+    if word == "ball" and previous_part not in _BALL_PARTS:  # a ball joint of a rod, as in "waist_a_ball_joint"
+        return previous_part
     if part in absorbed_parts.get(previous_part, ()) or (
         part == "finger" and previous_part in FINGERS
     ):  # "IndexFinger1"

@@ -131,7 +131,18 @@ def _find_head(tree: CharacterTree, chest_row: int, limbs: Mapping[str, Role], c
     )
     if len(head_chain) > 1 and not tree.children[head_chain[-1]] and _has_leaf_ends(tree, limbs):
         head_chain = head_chain[:-1]
+    if any(tree.hinge_mask) and not _is_above_arms(tree, head_chain[-1], limbs):  # rods of a robot's waist
+        return {}
     return {"head": Role(head_chain[-1], HEAD_CHAIN_CONFIDENCE, "the top of the joints between the arms")}
+
+
+def _is_above_arms(tree: CharacterTree, row: int, limbs: Mapping[str, Role]) -> bool:
+    """Return whether a joint is further from the legs than the arms are, along the trunk."""
+    ends = [_find_first_joints(limbs, parts) for parts in (("UpperLeg", "LowerLeg"), ("UpperArm", "LowerArm"))]
+    if not all(ends):
+        return True
+    hips, shoulders = (tree.positions[rows].mean(axis=0) for rows in ends)
+    return float((tree.positions[row] - shoulders) @ (shoulders - hips)) > 0.0
 
 
 def _find_head_chain(tree: CharacterTree, row: int) -> list[int]:

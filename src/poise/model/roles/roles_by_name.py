@@ -142,6 +142,8 @@ def _read_arm_slots(find_rows: _NamedParts) -> Iterator[SegmentSlots]:
     """List the readings of an arm. A wrist is the hand, unless it hangs elsewhere."""
     clavicle, shoulder = find_rows("clavicle"), find_rows("shoulder")
     upper, arm_bones, lower = find_rows("upperarm"), find_rows("arm"), find_rows("forearm")
+    if shoulder and _are_hinges(find_rows.tree, shoulder):  # links that hang below hinges are no upper arm
+        arm_bones = [row for row in arm_bones if find_rows.tree.skeleton.kinds[row] != Kind.FIXED]
     hand_slots = [rows for rows in (find_rows("wrist"), find_rows("hand"), _find_palm(find_rows)) if rows]
     if sum(_is_numbered_hinge(find_rows.tree, row) for row in arm_bones) > len(_ARM_ROLES):
         # arm 1 to arm 7 of a robot: hinges, several of them in one shoulder, elbow or wrist
@@ -282,11 +284,11 @@ def _choose_hinges(
     is the last hinge.
     """
     chosen_rows = dict(rows)
-    for segment_index, role in enumerate(roles):
+    for segment_index, role in reversed(list(enumerate(roles))):
         if role not in rows or not tree.hinge_mask[rows[role]]:
             continue
         hinge_rows = [row for row in slots[segment_index] if tree.hinge_mask[row] and tree.is_above(rows[role], row)]
-        next_row = next((rows[later_role] for later_role in roles[segment_index + 1 :] if later_role in rows), None)
+        next_row = next((chosen_rows[later] for later in roles[segment_index + 1 :] if later in rows), None)
         if next_row is not None:
             hinge_rows = [row for row in hinge_rows if row != next_row and tree.is_above(row, next_row)] or [rows[role]]
         if next_row is not None and role.startswith(("Upper", "Lower")):
