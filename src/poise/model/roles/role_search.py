@@ -137,7 +137,7 @@ def _find_head(tree: CharacterTree, chest_row: int, limbs: Mapping[str, Role], c
 
 
 def _is_above_arms(tree: CharacterTree, row: int, limbs: Mapping[str, Role]) -> bool:
-    """Return whether a joint is further from the legs than the arms are, along the trunk."""
+    """Return whether a joint is above the arms, along the trunk."""
     ends = [_find_first_joints(limbs, parts) for parts in (("UpperLeg", "LowerLeg"), ("UpperArm", "LowerArm"))]
     if not all(ends):
         return True
