@@ -15,6 +15,7 @@ from poise.errors import UnsupportedError
 from poise.io import samples
 from poise.kernels.posture import compute_poles as poles_kernel
 from poise.maths import rotations
+from poise.problem.problem import Problem
 from poise.solvers.natural.limbs import find_limbs
 from poise.solvers.natural.stages import find_stages
 from poise.solvers.natural.surroundings import NOTHING_AROUND
@@ -22,6 +23,7 @@ from tests.model.transformed_rigs import in_another_guise
 
 FORWARD, UP, LEFT = np.eye(3)[[2, 1, 0]]  # of the sample figure
 FIGURE = poise.load(samples.path("humanoid.glb"))
+NO_LEAN = np.array([[1.0, 0.0, 0.0, 0.0]])
 HAND = "LeftHand"
 
 
@@ -346,6 +348,33 @@ def _to_other(other, names):
     return lambda points: (np.asarray(points) - ca) @ turn * gain + cb
 
 
+class TestHinges:
+    """Elbows that ranges make hinges."""
+
+    goal = poise.Position("LeftHand", FIGURE.rest.world["LeftArm"].positions + np.array([0.1, -0.2, 0.3]))
+
+    @pytest.mark.parametrize(
+        ("limits", "closed"),
+        [({"LeftForeArm": poise.Range(-2.6, 0.0, axis=(0, 1, 0))}, True), ({"LeftForeArm": None}, True),
+         ({"LeftForeArm": poise.SwingTwist((1, 0, 0))}, False), ({"LeftArm": poise.SwingTwist((1, 0, 0))}, False)],
+    )  # fmt: skip
+    def test_the_closed_form_knows_them(self, limits, closed):
+        start = poise.Pose(FIGURE.skeleton.with_limits(limits), FIGURE.rest.q)
+        stages = find_stages(Problem(start, (self.goal,)))
+        assert [stage.bends.closed for stage in stages if stage.bends] == [closed]
+
+    def test_they_keep_their_axis_and_their_range(self):
+        axis, reach = np.array([0.0, 1.0, 0.0]), np.linspace(0.05, 0.6, 12)[:, None]
+        elbow = {"LeftForeArm": poise.Range(-2.6, 0.0, axis=axis)}
+        start = poise.Pose(FIGURE.skeleton.with_limits(elbow), FIGURE.rest.q)
+        targets = start.world["LeftArm"].positions + reach * [0.3, -0.4, 0.8]
+        found = poise.solve(start, poise.Position("LeftHand", targets), natural=True)
+        row = start.skeleton.index("LeftForeArm")
+        own = rotations.as_vector(found.pose.q[:, start.skeleton.q_start[row] :][:, :4])
+        np.testing.assert_allclose(np.cross(own, axis), 0.0, atol=1e-9)
+        assert ((own @ axis > -2.6 - 1e-9) & (own @ axis < 1e-9)).all()
+
+
 class TestPoles:
     """kernels/posture.py at its edges."""
 
@@ -356,7 +385,9 @@ class TestPoles:
         maps = np.ascontiguousarray(pose.world.matrices[rows][:, :3].reshape(1, -1))
         out = np.empty((1, 3))
         row = np.array(target, dtype=float).reshape(1, -1)
-        poles_kernel(maps, np.arange(4), self.limb.numbers, row, NOTHING_AROUND.capsules, NOTHING_AROUND.floors, out)
+        poles_kernel(
+            maps, np.arange(4), self.limb.numbers, row, NO_LEAN, NOTHING_AROUND.capsules, NOTHING_AROUND.floors, out
+        )
         return out[0] - pose.world.positions[self.limb.first]
 
     @pytest.mark.parametrize("far", [1e-12, 1e-3, 1.0, 1e6])
@@ -388,6 +419,7 @@ class TestPoles:
             np.arange(4),
             self.limb.numbers,
             target.reshape(1, 3).copy(),
+            NO_LEAN,
             NOTHING_AROUND.capsules,
             NOTHING_AROUND.floors,
             out,

@@ -7,9 +7,9 @@ import pytest
 
 import poise
 from poise.io import samples
-from poise.kernels import posture_trunk
+from poise.kernels import posture_bow, posture_trunk
+from poise.kernels.vec_quat import Vec
 from poise.maths.vectors import normalise
-from poise.solvers.natural import placed_hips
 
 FIGURE = poise.load(samples.path("humanoid.glb"))
 LEFT, UP, FORWARD = np.eye(3)
@@ -198,11 +198,10 @@ def test_who_sits_and_props_hands_behind_leans_back(standing, behind, height):
 
 def test_bows_fade_where_hands_are_straight_below_the_hips():
     """From there ahead is as near as behind."""
-    shoulders, up = np.array([[0.0, 0.0, 0.0]]) + 0.5 * UP, UP
     angles = np.radians(np.linspace(150.0, 210.0, 61))
     hands = 0.9 * (np.cos(angles)[:, None] * UP + np.sin(angles)[:, None] * FORWARD)
-    ahead = np.tile(FORWARD, (61, 1))
-    bows = placed_hips._find_bow(np.repeat(shoulders, 61, axis=0), hands, 0.5, ahead, up)
+    shoulder, ahead, up = Vec(*(0.5 * UP)), Vec(*FORWARD), Vec(*UP)
+    bows = np.array([posture_bow.find_hand_bow(shoulder, Vec(*hand), 0.5, ahead, up) for hand in hands])
     assert abs(bows[30]) < 1e-9
     assert np.abs(np.diff(bows)).max() < np.radians(10.0)
     assert bows[0] > np.radians(60.0) > 0.0 > bows[-1]

@@ -107,6 +107,10 @@ def run_workload() -> None:
     poise.solve(figure, [*feet, *floor], natural=True, free_root=True)
     poise.solve(figure, [*feet, floor[0]], natural=True, free_root=True)
     poise.solve(figure, [*feet, floor[0]], free_root=True, floor=0.1)
+    poise.solve(figure, [*feet, poise.Position("LeftHand", (0.2, 0.7, 1.0))], free_root=True)
+    seat = poise.Position("Hips", (0.0, 0.6, -0.2))
+    poise.solve(figure, [*feet, seat], free_root=True)
+    poise.solve(figure, [*feet, seat, poise.Position("LeftHand", (0.2, 0.3, 0.6))], free_root=True)
     seen = [(2.0, 1.4, -1.0), (0.1, 1.5, 2.0), (0.0, 9.0, 0.1)]
     poise.solve(figure, [*feet, poise.LookAt("Head", seen)], natural=True, free_root=True)
     poise.solve(figure, [floor[0], poise.LookAt("Head", seen)], natural=True)
@@ -135,7 +139,17 @@ def _call_unreached_kernels() -> None:
     limits = np.array([pack_limit(SwingTwist((1, 0, 0), 0.8, (-0.5, 0.5)))])
     kernels.limits.clamp_rotations(np.zeros(1, dtype=np.int64), limits, rotations)
     bend = np.array([[0.0, -1.0, 0.0], [0.0, -0.99, 0.14], [1.0, 0.0, 0.0]])  # of a knee that is built backwards
-    kernels.limb_packing.straighten_bends(bend, np.concatenate([np.eye(4)[:1], rotations]), 0.9, np.empty((21, 4)))
+    for call in RECORDED["limb_packing.pack_limbs"][:4]:
+        constants, maps, q, offsets, _, map_rotations, limb_rows = call.after
+        scratch = np.empty((1, maps.shape[1])), np.empty((1, q.shape[1])), np.empty((1, 16))
+        known = constants, maps, q, offsets, map_rotations
+        kernels.limb_packing.straighten_limbs(*known, bend, 0.9, *scratch, limb_rows.copy())
+    for call in RECORDED["posture_root.carry_roots"][:4]:
+        maps, limb_rows, _, _, _, limb_targets, is_leg, sizes = call.before[:8]
+        shifts, ways = draw.normal(size=(len(limb_targets), 3)), np.empty((len(limb_targets), 3))
+        first_positions = np.empty((len(limb_rows), 3))
+        known = maps, limb_rows, limb_targets, is_leg, sizes[2].copy(), shifts
+        kernels.posture_root.shift_roots(*known, first_positions, ways)
     for call in RECORDED["posture.compute_poles"][:4]:
         maps, map_indices, natural_bend = call.before[:3]
         poles, is_raised = np.zeros((len(maps), 3)), np.ones(len(maps), dtype=np.bool_)

@@ -36,7 +36,6 @@ from poise.kernels.vec_quat import (
     from_axis_angle,
     multiply,
     norm,
-    read_quat,
     read_quat_at,
     read_vec,
     read_vec_at,
@@ -44,8 +43,8 @@ from poise.kernels.vec_quat import (
     rotation_between,
     scale,
     sub,
-    write_quat,
     write_quat_at,
+    write_vec_at,
 )
 
 SIMILARITY_TOLERANCE = 1e-12  # tolerance for a map to be a rotation times a factor, as in `Transforms.rotations`
@@ -53,6 +52,7 @@ MIN_LEVER_SHARE = 1e-12  # share of the squared length; with a smaller lever ben
 MIN_BEND_RAD = 1e-9  # bend [rad] below which a limb is straight
 FIRST_JOINT, MIDDLE_JOINT, TIP_JOINT = 0, 1, 2  # numbers of the joints in limb_constants
 TIP_MAP = 3  # number of the tip's own map in LIMB_MAP_INDICES
+POSED_TIP, POSED_TIP_ROTATION = 10, 74  # columns of a LimbRow
 
 
 class JointPlacement(NamedTuple):
@@ -345,25 +345,57 @@ def pack_limbs(limb_constants, maps, q, local_offsets, has_rotations, map_rotati
     return irregular_count, 0
 
 
-@kernel("F2 F2 f wF2 -> i")
-def straighten_bends(bend, own, min_cosine, straight):
-    """Fill motions (k, 4) of middle joints without a wrong bend.
+@kernel("F1 F2 F2 F2 F2 F2 f sF2 sF2 sF2 wF2 ->")
+def straighten_limbs(
+    limb_constants, maps, q, local_offsets, map_rotations, bend, min_cosine, pose_maps, pose_q, pose_rotations,
+    limb_rows,
+):  # fmt: skip
+    """Pack limbs of a wrong bend as if straight.
 
-    Motions bent less than a cosine, to the axis of the bend, are straightened by the shortest rotation; the others
-    stay. Returns the number of straightened ones.
+    Motions of the middle joint that are bent less than a cosine, to the axis of the bend, are straightened by the
+    shortest rotation. The rows keep where the tip is and how it is turned.
 
-    bend  (3, 3)  upper bone, lower bone without motion, and axis of the wrong bend, in the middle joint's frame
-    own   (k, 4)  motions of the middle joint
+    map_rotations   as `pack_limbs` leaves it
+    bend            (3, 3)  upper bone, lower bone without motion, and axis of the wrong bend, in the middle joint's
+                    frame
+    pose_maps       (1, 12 m)  scratch memory, as are pose_q (1, nq) and pose_rotations (1, 16)
+    limb_rows       (k, POSED_LIMB_ROW)  as `pack_limbs` leaves it
     """
     upper, lower, axis = read_vec(bend, 0), read_vec(bend, 1), read_vec(bend, 2)
-    count = 0
-    for k in range(own.shape[0]):
-        motion = read_quat(own, k)
+    column = int(
+        limb_constants[layout.LIMB_JOINTS_START + layout.LIMB_JOINT_ROW * MIDDLE_JOINT + layout.LIMB_JOINT_Q_START]
+    )
+    for i in range(limb_rows.shape[0]):
+        motion = read_quat_at(q[i], column)
         turned = rotate(motion, lower)
-        if dot(turned, upper) > min_cosine and dot(cross(upper, turned), axis) > 0.0:
-            motion, count = multiply(rotation_between(turned, upper), motion), count + 1
-        write_quat(straight, k, motion)
-    return count
+        if not (dot(turned, upper) > min_cosine and dot(cross(upper, turned), axis) > 0.0):
+            continue
+        middle = compute_frame(limb_constants, MIDDLE_JOINT, maps, q, local_offsets, map_rotations, i)
+        straightening = rotation_between(turned, upper)
+        world_turn = multiply(multiply(middle.frame_rotation, straightening), conjugate(middle.frame_rotation))
+        tip, tip_rotation = read_tip(limb_constants, maps, i), read_quat_at(limb_rows[i], POSED_TIP_ROTATION)
+        straight_tip = add(middle.position, rotate(world_turn, sub(tip, middle.position)))
+        for j in range(maps.shape[1]):
+            pose_maps[0, j] = maps[i, j]
+        for j in range(q.shape[1]):
+            pose_q[0, j] = q[i, j]
+        for j in range(2):
+            write_quat_at(pose_rotations[0], 4 * j, read_quat_at(map_rotations[i], 4 * j))
+        tip_map = 12 * int(limb_constants[layout.LIMB_MAP_INDICES + TIP_MAP])
+        pose_maps[0, tip_map + 3], pose_maps[0, tip_map + 7], pose_maps[0, tip_map + 11] = (
+            straight_tip.x,
+            straight_tip.y,
+            straight_tip.z,
+        )
+        write_quat_at(pose_q[0], column, multiply(straightening, motion))
+        if limb_constants[layout.LIMB_TIP_ROTATES] > 0.0:
+            for j in (TIP_JOINT, TIP_MAP):
+                write_quat_at(pose_rotations[0], 4 * j, multiply(world_turn, read_quat_at(map_rotations[i], 4 * j)))
+        own_offsets = local_offsets[i : i + 1] if local_offsets.shape[0] > 0 else local_offsets
+        tip_way, row = read_vec_at(limb_rows[i], POSED_TIP), limb_rows[i]
+        write_limb(row, pack_limb(limb_constants, pose_maps, pose_q, own_offsets, pose_rotations, 0))
+        write_vec_at(row, POSED_TIP, tip_way)
+        write_quat_at(row, POSED_TIP_ROTATION, tip_rotation)
 
 
 # --- Packing of posed limbs with two parallel hinges into PlaneRow numbers -------------------------------------------

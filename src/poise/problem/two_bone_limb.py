@@ -269,11 +269,25 @@ def build_limb_plan(problem: Problem, options: LimbOptions, *, has_known_scale: 
     return get_or_compute(start.skeleton, "limb plans", key, lambda: _pack_limb_plan(problem, options, has_known_scale))
 
 
-def pack_limb_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> PosedLimb:
+class WrongBend(NamedTuple):
+    """Bend of a limb to its wrong side.
+
+    bend        (3, 3) upper bone, lower bone where the middle joint is at identity, and axis of the bend, in the frame
+                in which the middle joint turns
+    min_cosine  of larger bends, which stay
+    """
+
+    bend: Floats
+    min_cosine: float
+
+
+def pack_limb_poses(
+    plan: LimbPlan, start: Pose, maps: Floats | None = None, wrong: WrongBend | None = None
+) -> PosedLimb:
     """Pack the limb in other poses of its skeleton.
 
     The poses may have translations and scales of their own where the plan was made for such. `maps` (1|k, 12
-    map_count) are the maps of the plan's table, if already computed.
+    map_count) are the maps of the plan's table, if already computed. Limbs with a wrong bend are packed as if straight.
     """
     has_translations, has_scales = start.translations is not None, start.scales is not None
     start_q = prepare_for_kernel(start.flat_q)
@@ -305,6 +319,11 @@ def pack_limb_poses(plan: LimbPlan, start: Pose, maps: Floats | None = None) -> 
     if has_skewed_axes:
         a, b = (start.skeleton.names[row] for row in plan.limb[:2])
         raise UnsupportedError(f"two_bone needs parallel axes where both joints are hinges; {a!r} and {b!r} are not")
+    if wrong is not None:
+        scratch = np.empty((1, maps.shape[1])), np.empty((1, start_q.shape[1])), np.empty((1, 16))
+        kernels.limb_packing.straighten_limbs(
+            plan.limb_constants, maps, start_q, local_offsets, map_rotations, *wrong, *scratch, limb_rows
+        )
     return PosedLimb(plan, limb_rows, start_q)
 
 

@@ -93,6 +93,11 @@ def find_body(pose: Pose, rows: Sequence[int]) -> BodyMaps:
     return body if all([row in body.numbers for row in rows]) else _read_world(pose)  # noqa: C419  (faster)
 
 
+def flatten_maps(body: BodyMaps) -> Floats:
+    """Return maps as rows (k, 12 n)."""
+    return prepare_for_kernel(body.maps.reshape(len(body.maps), -1))
+
+
 def _read_world(pose: Pose) -> BodyMaps:
     skeleton = pose.skeleton
     rows, numbers = get_or_compute(skeleton, "all rows", None, lambda: _number_rows(list(range(len(skeleton)))))

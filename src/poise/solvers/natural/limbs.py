@@ -22,8 +22,7 @@ from poise.kernels.layout import (
 )
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
-from poise.maths.smoothing import smoothstep
-from poise.maths.vectors import cross, dot_rows, normalise
+from poise.maths.vectors import dot_rows, normalise
 from poise.model.anatomy.rest_geometry import BodyFrame, find_confident_joints
 from poise.model.anatomy.standing_pose import (
     compute_standing_rotations,
@@ -31,7 +30,6 @@ from poise.model.anatomy.standing_pose import (
     find_standing_frame,
     find_standing_q,
 )
-from poise.model.joint_tree import find_rotation_starts
 from poise.model.kinematics import (
     KinematicsTable,
     LocalOffsets,
@@ -46,10 +44,18 @@ from poise.model.roles.role_search import find_joint_roles
 from poise.model.skeleton import Kind, Skeleton
 from poise.problem.goals import Pole, Position
 from poise.problem.problem import Problem, Tolerance
-from poise.problem.two_bone_limb import LimbOptions, LimbPlan, PosedLimb, build_limb_plan, pack_limb_poses
+from poise.problem.two_bone_limb import (
+    LimbOptions,
+    LimbPlan,
+    PosedLimb,
+    WrongBend,
+    build_limb_plan,
+    is_hinge,
+    pack_limb_poses,
+)
 from poise.runtime.result_cache import get_or_compute
 from poise.solvers.base.answer_refinement import MIN_REFINED_LENGTH_ERROR
-from poise.solvers.natural.body_maps import find_points, find_turns, list_points, list_turns
+from poise.solvers.natural.body_maps import list_points
 from poise.solvers.natural.surroundings import NOTHING_AROUND, Obstacles, Surroundings, measure_radius
 from poise.solvers.natural.trunk import (
     CarriedShoulders,
@@ -77,22 +83,12 @@ _GAINS = {"leg": (0.0, 0.5), "arm": (1.5, 0.0)}
 # chose. What a limb is bent beyond it is.
 _BUILT_IN = np.radians(15.0)
 _UNSEEN = np.radians(2.0)  # a limb that is bent less does not show to which side
-# Of a row of a posed limb (LimbRow): what says whether it is there already.
-_POSED_TIP, _POSED_TIP_ROTATION = slice(10, 13), slice(74, 78)
 _AGREES = 0.5  # cosine: a rest pose and the body say the same about a side within 60 degrees
 
 # Feet of people point a little outward from where the knee looks; feet that point further take the knee along.
 _TOED_OUT, _ASTRAY = np.radians(10.0), np.radians(60.0)  # ... unless these are no toes
 
-# What of its length a limb is asked to reach before the whole figure is carried nearer: people stand with straight legs
-# and do not work with straight arms.
-_SPENT = {"leg": 0.9995, "arm": 0.95}
-_UNTWISTED = 0.9  # of its length: an arm reaches so far before the trunk twists for it
-_FOLDED = 0.45  # of its length: as near as hips come to the feet
-# Leg lengths of hands below the hips: from the first on a bow turns with a twisted chest, from the second on fully.
-# Arm lengths of hands behind the feet, from which on it does so.
-_HIGH_SHARE, _LOW_SHARE, _BEHIND_SHARE = 0.2, 0.7, 0.5
-
+_NO_LEAN = np.array([[1.0, 0.0, 0.0, 0.0]])
 _KEPT = 128  # rows of settings
 
 
@@ -263,28 +259,36 @@ def _agrees_with_body(skeleton: Skeleton, limb: RoleLimb, points: Floats, bulge:
     maps[2, :, 3] = points[[0, 2]].mean(axis=0)  # straight: then only the body says where it bends
     out = np.empty((1, 3))
     kernels.posture.compute_poles(
-        maps.reshape(1, -1), np.arange(4), limb.numbers, points[2:], NOTHING_AROUND.capsules, NOTHING_AROUND.floors, out
+        maps.reshape(1, -1),
+        np.arange(4),
+        limb.numbers,
+        points[2:],
+        _NO_LEAN,
+        NOTHING_AROUND.capsules,
+        NOTHING_AROUND.floors,
+        out,
     )
     return float(normalise(bulge) @ normalise(out[0] - maps[2, :, 3])) > _AGREES
 
 
-def _find_wrong_bend(skeleton: Skeleton, limb: RoleLimb) -> Floats | None:
-    """Find an unnatural built-in bend (3, 3). None without one.
+def _find_wrong_bend(skeleton: Skeleton, limb: RoleLimb) -> WrongBend | None:
+    """Find an unnatural built-in bend. None without one.
 
-    It is the upper bone, the lower bone where the middle joint is at identity, and the axis of the bend, in the frame
-    in which the middle joint turns.
+    A limb bent a little to that side turns about its own line until its bend points where it is to: one with its knee
+    bent backward by a degree would turn its foot round. A straight one bends to any side.
     """
     rows = [limb.first, limb.middle, limb.tip]
     points = compute_standing_transforms(skeleton)[rows, :3, 3]
     bulge, bend = _measure_bend(points)
-    if bend >= _BUILT_IN or skeleton.kinds[limb.middle] == Kind.HINGE or not bulge.any():
+    if bend >= _BUILT_IN or is_hinge(skeleton, limb.middle) or not bulge.any():
         return None
     if _agrees_with_body(skeleton, limb, points, bulge):
         return None
     own = find_standing_q(skeleton)[find_rotation_columns(skeleton, limb.middle)]
     frame = compute_standing_rotations(skeleton)[limb.middle] @ rotations.as_matrix(own).T
     upper, lower = (normalise(b - a) @ frame for a, b in pairwise(points))
-    return np.stack([upper, rotations.rotate(rotations.inverse(own), lower), np.cross(upper, lower)])
+    bend = np.stack([upper, rotations.rotate(rotations.inverse(own), lower), np.cross(upper, lower)])
+    return WrongBend(bend, float(np.cos(_BUILT_IN)))
 
 
 class Bends(NamedTuple):
@@ -293,7 +297,7 @@ class Bends(NamedTuple):
     plan     of the limb, for the closed form; None where that cannot be had, as where scale is not uniform
     bounded  whether its joints have limits: the closed form is then where the engine begins
     collar   the collar bone that joins where an arm is too short; None where it keeps still
-    wrong    (3, 3) a bend that it was built with, to a side that people do not bend to; see `_find_wrong_bend`
+    wrong    a bend that it was built with, to a side that people do not bend to; its poses count as straight
     """
 
     limb: RoleLimb
@@ -303,7 +307,7 @@ class Bends(NamedTuple):
     plan: LimbPlan | None
     bounded: bool
     collar: Collar | None
-    wrong: Floats | None
+    wrong: WrongBend | None
 
     @property
     def closed(self) -> bool:
@@ -318,13 +322,20 @@ def build_bends(problem: Problem, limb: RoleLimb, whole: Problem, held: Collecti
     held   rows of joints of which a goal says how they turn
     """
     start, rows = problem.start, problem.skeleton.list_path(limb.tip)
-    bounded = any(problem.skeleton.limits[row] is not None for row in (limb.first, limb.middle, limb.tip))
+    bounded = _is_bounded(problem.skeleton, limb)
     first = rows.index(limb.carrier)
     places = [rows.index(row) - first for row in (limb.carrier, limb.first, limb.middle, limb.tip)]
     table = get_table(problem.skeleton, limb.tip, LocalOffsets(start.translations, start.scales))
     collar = limb.collar if may_turn(limb.collar, problem.skeleton, whole.joints, held) else None
     plan, wrong = _build_plan(problem, limb, whole), _find_wrong_bend(problem.skeleton, limb)
     return Bends(limb, table, len(rows) - first, np.array(places), plan, bounded, collar, wrong)
+
+
+def _is_bounded(skeleton: Skeleton, limb: RoleLimb) -> bool:
+    """Return whether limits bound a limb beyond its closed form. That keeps the range of a hinge in the middle."""
+    limits = skeleton.limits
+    is_free = limits[limb.middle] is None or is_hinge(skeleton, limb.middle)
+    return not (is_free and limits[limb.first] is None and limits[limb.tip] is None)
 
 
 def bend_alone(problem: Problem, limb: RoleLimb) -> Bends:
@@ -365,9 +376,8 @@ def _poles(
     bends: Bends, maps: Floats, targets: Floats, lean: Floats | None, around: Surroundings = NOTHING_AROUND
 ) -> Floats:
     out = np.empty((len(targets), 3))
-    if lean is not None and bends.limb.kind == "leg":
-        maps = _turn_lean_back(lean, bends, maps)
-    known = maps, bends.places, bends.limb.numbers, targets, around.capsules
+    leans = _NO_LEAN if lean is None or bends.limb.kind != "leg" else lean
+    known = maps, bends.places, bends.limb.numbers, targets, leans, around.capsules
     kernels.posture.compute_poles(*known, around.floors, out)
     if around.ground is not None and around.ground.terrain is not None:
         # The ground counts below where the middle joint would be without any.
@@ -388,14 +398,6 @@ def find_middles(limb: RoleLimb, firsts: Floats, tips: Floats, sides: Floats) ->
     side = sides - firsts
     side = normalise(side - along * (side * along).sum(axis=1, keepdims=True))
     return firsts + along * share + side * np.sqrt(np.maximum(upper * upper - share * share, 0.0))
-
-
-def _turn_lean_back(lean: Floats, bends: Bends, maps: Floats) -> Floats:
-    """Turn the body in maps (k, 12 n) back by leans."""
-    maps = np.array(np.broadcast_to(maps, (len(lean), maps.shape[1])))
-    turn = maps.reshape(len(maps), -1, 3, 4)[:, bends.places[0], :, :3]
-    turn[:] = np.swapaxes(rotations.rotate(rotations.inverse(lean)[:, None], np.swapaxes(turn, 1, 2)), 1, 2)
-    return maps
 
 
 def _find_maps(bends: Bends, pose: Pose) -> Floats:
@@ -453,31 +455,9 @@ def pose_limb(bends: Bends | None, pose: Pose, obstacles: Obstacles) -> PosedBen
 def _pose_limb(bends: Bends, plan: LimbPlan, pose: Pose, around: Surroundings) -> PosedBends:
     maps = _find_maps(bends, pose)
     shared = np.ascontiguousarray(maps[:, -12 * plan.map_count :]) if bends.needed >= plan.map_count else None
-    limb, collar = pack_limb_poses(plan, pose, shared), bends.collar
-    if bends.wrong is not None:
-        limb = _straighten(limb, bends, bends.wrong, pose)
+    limb, collar = pack_limb_poses(plan, pose, shared, bends.wrong), bends.collar
     resting = None if collar is None else find_resting_reach(collar, maps, limb.start_q, bends.limb.lengths)
     return PosedBends(bends, maps, limb, resting, around)
-
-
-def _straighten(limb: PosedLimb, bends: Bends, wrong: Floats, pose: Pose) -> PosedLimb:
-    """Straighten a posed limb bent a little to its wrong side.
-
-    It is the side that it was built bent to. A bent limb turns about its own line until its bend points where it is
-    to: one with its knee bent backward by a degree would turn its foot round. A straight one bends to any side.
-    """
-    columns = find_rotation_columns(pose.skeleton, bends.limb.middle)
-    own = prepare_for_kernel(pose.flat_q[:, columns])
-    straight_own = np.empty(own.shape)
-    if not kernels.limb_packing.straighten_bends(wrong, own, np.cos(_BUILT_IN), straight_own):
-        return limb
-    q = pose.flat_q.copy()
-    q[:, columns] = straight_own
-    straight = pack_limb_poses(limb.plan, Pose.make_unchecked(pose.skeleton, q, pose.translations, pose.scales))
-    straight.limb_rows[:, _POSED_TIP], straight.limb_rows[:, _POSED_TIP_ROTATION] = (
-        limb.limb_rows[:, _POSED_TIP], limb.limb_rows[:, _POSED_TIP_ROTATION],
-    )  # fmt: skip
-    return limb._replace(limb_rows=straight.limb_rows)
 
 
 def bend_posed(
@@ -510,202 +490,6 @@ def bend_to_poles(
 @lru_cache(_KEPT)
 def _get_settings(tolerance: Tolerance, keeps_met: bool) -> Floats:
     return TwoBone().settings(tolerance, has_pole=not keeps_met)
-
-
-class Carried(NamedTuple):
-    """How a root is carried nearer to what its limbs reach for.
-
-    place  (k, 7)  of the root
-    lean   (k, 4)  by what it turned
-    bend   (k,)    by what each joint of the spine bends, about an axis before the root turns
-    axis   (k, 3)
-    """
-
-    place: Floats
-    lean: Floats
-    bend: Floats
-    axis: Floats
-
-
-def carry_root(
-    bends: Sequence[Bends],
-    pose: Pose,
-    root: str,
-    spine: Sequence[int],
-    targets: Floats,
-    ahead: Floats,
-    turn: Floats | None = None,
-    shift: Floats | None = None,
-) -> Carried:
-    """Carry a root within reach of the tips' places (k, l, 3).
-
-    Legs come first. Where an arm is still too short, the figure crouches and bows.
-
-    ahead  (k, 3) level front of the pelvis
-    turn   (k, 4) of the root about its hips before all else
-    shift  (k, 3) of the root beside that, to be kept
-    """
-    targets = np.ascontiguousarray(targets)
-    count = len(targets)
-    firsts = find_first_joints([one.limb for one in bends], pose, count)
-    lengths, is_leg, reaches, leg_reaches = find_reaches(pose.skeleton, bends)
-    hips, place = average_points(firsts[:, is_leg]), np.empty((count, 7))
-    if turn is not None:
-        firsts = _turn_about(turn, hips, firsts)
-    stood = hips
-    if shift is not None:
-        hips, firsts = hips + shift, firsts + shift[:, None]
-    hung = firsts.copy()
-    kernels.posture.place_roots(hips, hung, targets, is_leg, lengths * _FOLDED, leg_reaches, place)
-    bend, axis = np.zeros(count), np.zeros((count, 3))
-    if not is_leg.all():
-        moved = place[:, None, :3] - stood[:, None]
-        trunk = list_points(pose, spine)
-        low, at, turns = np.zeros(count), np.empty((count, 7)), np.zeros(count)
-        up = find_up(pose.skeleton)
-        if turn is not None:
-            trunk, ahead = _turn_about(turn, stood, trunk), rotations.rotate(turn, ahead)
-        ahead = _level(ahead, up)  # with and without a turn: rows are the same alone
-        legs = (hung[:, is_leg], targets[:, is_leg], lengths[is_leg])
-        arms = (hung[:, ~is_leg], targets[:, ~is_leg], reaches[~is_leg])
-        figures = map(prepare_for_kernel, (place[:, :3], trunk + moved, ahead, up, *legs, *arms))
-        kernels.posture.compute_crouches(*figures, low, at, turns)
-        if (low < 1.0).any():
-            kernels.posture.place_roots(hips, firsts, targets, is_leg, lengths * _FOLDED, reaches, place)
-        if (is_low := low > 0.0).any():
-            across = cross(up, ahead[is_low])
-            if turn is not None:
-                across = rotations.rotate(rotations.inverse(turn[is_low]), across)
-            place[is_low], bend[is_low], axis[is_low] = at[is_low], turns[is_low], across
-    lean, row = place[:, 3:].copy(), pose.skeleton.index(root)
-    if turn is not None:
-        lean = rotations.multiply(lean, turn)
-    place[:, :3] += rotations.rotate(lean, find_points(pose, row) - stood)
-    place[:, 3:] = rotations.multiply(lean, find_turns(pose, row))
-    return Carried(place, lean, bend, axis)
-
-
-class _Reaches(NamedTuple):
-    """Lengths of limbs (l,), and how far each is asked to reach.
-
-    Beyond that a root is carried nearer.
-
-    legs  (l,) the same of legs; infinite of arms
-    """
-
-    lengths: Floats
-    is_leg: Bools
-    all: Floats
-    legs: Floats
-
-
-def find_reaches(skeleton: Skeleton, bends: Sequence[Bends]) -> _Reaches:
-    """Find how far limbs are asked to reach, once."""
-
-    def find() -> _Reaches:
-        lengths = np.array([one.limb.numbers[NATURAL_BEND_LENGTH] for one in bends])
-        is_leg = np.array([one.limb.kind == "leg" for one in bends])
-        reaches = lengths * np.array([_SPENT[one.limb.kind] for one in bends])
-        return _Reaches(lengths, is_leg, reaches, np.where(is_leg, reaches, np.inf))
-
-    return get_or_compute(skeleton, "limb reaches", tuple([one.limb.tip for one in bends]), find)
-
-
-def _turn_about(turns: Floats, centres: Floats, points: Floats) -> Floats:
-    """Turn points (k, n, 3) about centres (k, 3).
-
-    Rows without a turn keep their bits, as alone.
-    """
-    turned = centres[:, None] + rotations.rotate(turns[:, None], points - centres[:, None])
-    is_turned: Bools = (turns[:, 1:] != 0.0).any(axis=1)
-    return np.where(is_turned[:, None, None], turned, points)
-
-
-def twist_spine(
-    bends: Sequence[Bends], pose: Pose, spine: Sequence[int], targets: Floats, ahead: Floats
-) -> tuple[Floats, Floats, Floats | None] | None:
-    """Twist a spine to bring arms nearer to places (k, l, 3).
-
-    Returns the configurations (k, nq), the twist shared by all joints, and the turn (k, 4) that is left to the pelvis,
-    if any. None where nothing twists.
-
-    ahead  (k, 3) level front of the pelvis
-    """
-    arms = [j for j, one in enumerate(bends) if one.limb.kind == "arm"]
-    if not arms or not spine:
-        return None
-    s, count, joints = pose.skeleton, len(targets), list(spine)
-    shoulders = find_first_joints([bends[arm].limb for arm in arms], pose, count)
-    pivots = np.broadcast_to(average_points(list_points(pose, joints)), (count, 3))
-    up = find_up(s)
-    reaches = find_reaches(s, bends).lengths[arms] * _UNTWISTED
-    twists, pelvis_twists = np.empty(count), np.empty(count)
-    figures = map(prepare_for_kernel, (pivots, shoulders, targets[:, arms], ahead, up, reaches))
-    kernels.posture_trunk.find_twists(*figures, twists, pelvis_twists)
-    if not twists.any():
-        return None
-    turns = list_turns(pose, joints)
-    axes = rotations.rotate(rotations.inverse(turns), up)
-    own, q = _find_spine_columns(s, spine), np.empty((count, s.nq))
-    q[:] = pose.flat_q
-    q[:, own] = rotations.multiply(q[:, own], rotations.about(axes, twists[:, None] / len(joints)))
-    rows = np.flatnonzero(twists)
-    q[rows] = s.bounds.clamp_by_kernel(q[rows])
-    return q, twists, rotations.about(up, pelvis_twists) if pelvis_twists.any() else None
-
-
-def turn_bow(bends: Sequence[Bends], pose: Pose, targets: Floats, twists: Floats, ahead: Floats) -> Floats:
-    """Turn fronts (k, 3) of bows with twisted chests.
-
-    It turns the more, the lower a hand is to go and the farther behind the feet.
-
-    twists  (k,) of the spine [rad]
-    """
-    up, (lengths, is_leg, _, _) = find_up(pose.skeleton), find_reaches(pose.skeleton, bends)
-    limbs = [one.limb for one in bends if one.limb.kind == "leg"]
-    hips = average_points(find_first_joints(limbs, pose, len(targets)))
-    drop = dot_rows(hips[:, None] - targets[:, ~is_leg], up) / lengths[is_leg].mean()
-    feet = average_points(targets[:, is_leg])
-    behind = dot_rows(feet[:, None] - targets[:, ~is_leg], ahead[:, None]) / lengths[~is_leg]
-    shares = smoothstep((drop - _HIGH_SHARE) / (_LOW_SHARE - _HIGH_SHARE)) * smoothstep(behind / _BEHIND_SHARE)
-    return rotations.rotate(rotations.about(up, shares.max(axis=1) * twists), ahead)
-
-
-def reach_with_legs(bends: Sequence[Bends], pose: Pose, root: str, targets: Floats, shift: Floats) -> Floats:
-    """Return places (k, 7) of a root shifted within its legs' reach."""
-    firsts = find_first_joints([one.limb for one in bends], pose, len(targets)) + shift[:, None]
-    lengths, is_leg, _, reaches = find_reaches(pose.skeleton, bends)
-    hips, place = average_points(firsts[:, is_leg]), np.empty((len(targets), 7))
-    kernels.posture.place_roots(hips, firsts, np.ascontiguousarray(targets), is_leg, lengths * _FOLDED, reaches, place)
-    row = pose.skeleton.index(root)
-    place[:, :3] += find_points(pose, row) + shift - hips
-    place[:, 3:] = find_turns(pose, row)
-    return place
-
-
-def bend_spine(found: Carried, before: Pose, after: Pose, spine: Sequence[int]) -> Floats:
-    """Bend the spine of carried poses; return (k, nq).
-
-    before  the poses in which the axis of the bend stands
-    """
-    s, q, rows = before.skeleton, after.flat_q.copy(), np.flatnonzero(found.bend)
-    turns = list_turns(before, spine)
-    turns = turns[rows] if len(turns) == len(q) else turns
-    axes = rotations.rotate(rotations.inverse(turns), found.axis[rows][:, None])
-    own = rows[:, None, None], _find_spine_columns(s, spine)
-    q[own] = rotations.multiply(q[own], rotations.about(axes, found.bend[rows][:, None]))
-    q[rows] = s.bounds.clamp_by_kernel(q[rows])
-    return q
-
-
-def _find_spine_columns(skeleton: Skeleton, spine: Sequence[int]) -> Ints:
-    """Find the columns (j, 4) of q of a spine's rotations."""
-
-    def find() -> Ints:
-        starts = find_rotation_starts(skeleton.kinds, skeleton.q_start)
-        return starts[list(spine)][:, None] + np.arange(4)
-
-    return get_or_compute(skeleton, "spine columns", tuple(spine), find)
 
 
 def average_points(points: Floats) -> Floats:

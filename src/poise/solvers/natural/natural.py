@@ -45,6 +45,14 @@ from poise.solvers.base.interface import (
 )
 from poise.solvers.levenberg_marquardt import LevenbergMarquardt
 from poise.solvers.natural.body_maps import find_points
+from poise.solvers.natural.carried_roots import (
+    Carried,
+    bend_spine,
+    carry_root,
+    reach_with_legs,
+    turn_bow,
+    twist_spine,
+)
 from poise.solvers.natural.counter_lean import find_counter_leans
 from poise.solvers.natural.ends import FloorParts, find_floor_parts, lift_above_floor, turn_ends_back
 from poise.solvers.natural.floor import Floor
@@ -52,15 +60,12 @@ from poise.solvers.natural.free_limbs import FreeParts, find_free_parts, hold_fr
 from poise.solvers.natural.gaze import turn_gaze
 from poise.solvers.natural.limbs import (
     Bends,
-    Carried,
     PosedBends,
     RoleLimb,
     bend_naturally,
     bend_posed,
-    bend_spine,
     bend_to_poles,
     carry_limb,
-    carry_root,
     find_facing,
     find_first_joints,
     find_poles,
@@ -68,9 +73,6 @@ from poise.solvers.natural.limbs import (
     find_up,
     lower_poles,
     pose_limb,
-    reach_with_legs,
-    turn_bow,
-    twist_spine,
 )
 from poise.solvers.natural.placed_hips import bow_from_hips, bow_over_feet
 from poise.solvers.natural.roll import PosedRoll, pose_rolls, share_rolls
@@ -449,14 +451,16 @@ def _pose_starts(
 ) -> _PosedStarts:
     """Pose a batch of starts. One with met goals stays as it is."""
     silent = request if request.progress is None else replace(request, progress=None)
-    starts = problem.start_rows
-    q = starts.copy() if len(starts) == len(targets) else np.repeat(starts, len(targets), axis=0)
-    updates, met = np.zeros(len(q), dtype=np.int64), problem.is_met(problem.compute_errors(q, targets), tolerance)
-    moved, is_final = ~met, np.zeros(len(q), dtype=np.bool_)
+    starts, count = problem.start_rows, len(targets)
+    q = starts.copy() if len(starts) == count else np.repeat(starts, count, axis=0)
+    updates, met = np.zeros(count, dtype=np.int64), problem.is_met(problem.compute_errors(q, targets), tolerance)
+    moved, is_final = ~met, np.zeros(count, dtype=np.bool_)
     if moved.any():
+        rows = slice(None) if moved.all() else moved
         there, wanted = (problem, targets) if moved.all() else (problem.select_rows(moved), targets[moved])
         q_staged, updates[moved], is_short = _run_stages(there, stages, wanted, tolerance, silent, obstacles)
-        q[moved], errors = q_staged, there.compute_errors(q_staged, wanted)
+        errors = there.compute_errors(q_staged, wanted)
+        q[rows] = q_staged
         met[moved] = there.is_met(errors, tolerance)
         if is_short is not None and has_lone_limbs(problem, stages):
             is_final[moved] = ~met[moved] & _find_final(there, stages, errors, tolerance, is_short)
@@ -712,12 +716,13 @@ def _carry_root(
     if offsets is None or not offsets.any():
         return after, found.lean
     shift = offsets / find_moved_share(problem.skeleton, [one.limb for one in limbs])
-    place = reach_with_legs(limbs, after, root.joint, tips, shift)
+    moved = reach_with_legs(limbs, after, root.joint, tips, shift)
     if all(one.limb.kind == "leg" for one in limbs):
+        place = found.place.copy()
+        place[:, :3] += moved
         shifted, lean = found._replace(place=place, bend=np.zeros(len(place))), found.lean
     else:  # hands follow from where the weight is
-        moved = place[:, :3] - find_points(after, problem.skeleton.index(root.joint))
-        shifted = carry_root(limbs, start, root.joint, stage.spine, tips, ahead, turn, moved)
+        shifted = carry_root(limbs, start, root.joint, stage.spine, tips, ahead, turn, moved, found)
         lean = shifted.lean
     q = _place_root(problem, stage, start, shifted, sharp, request).flat_q
     is_shifted = (offsets != 0.0).any(axis=1)[:, None]

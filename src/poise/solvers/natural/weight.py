@@ -17,7 +17,6 @@ import numpy as np
 from poise import kernels
 from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
-from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import cross, dot_rows, normalise
 from poise.model.anatomy.rest_geometry import BodyFrame
 from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame
@@ -25,20 +24,20 @@ from poise.model.mass import MassShares, compute_mass_shares
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 from poise.runtime.result_cache import get_or_compute
-from poise.solvers.natural.body_maps import find_body, find_maps, find_points, list_points
+from poise.solvers.natural.body_maps import find_body, find_maps, find_points, flatten_maps
 from poise.solvers.natural.limbs import RoleLimb, find_limbs
 
-# Corners of what a sole carries, in lengths of the shin from the ankle: heel, tip, half of the width. A foot is 0.6 of
-# a shin long (de Leva 1996) and carries a little inside its edges.
-_HEEL, _TIP, _HALF_WIDTH = -0.09, 0.33, 0.04
+_HEEL, _TIP, _HALF_WIDTH = (
+    kernels.posture_weight.HEEL_SHINS,
+    kernels.posture_weight.TIP_SHINS,
+    kernels.posture_weight.HALF_WIDTH_SHINS,
+)
 _ALONG = np.array([[_HEEL], [_HEEL], [_TIP], [_TIP]])  # of each corner along the toes, and to their left
 _ASIDE = _HALF_WIDTH * np.array([[-1.0], [1.0], [-1.0], [1.0]])
 # Shins from the ankle to the ball of a foot without toes, toes beyond it, and a whole foot.
 _BALL, _TOES, _FOOT = 0.25, 0.1, 0.6
-_ON_BALL_RAD = np.radians(15.0)  # of a heel: from there on the ball carries all
 _FADE_SHINS = 0.3  # shins: a start whose centre of mass is farther from its feet does not stand
 _STANDS_SHINS = 0.3  # shins: other feet of a start stand if they are no higher than this above a pinned one
-_LIFTED_SHINS = 0.4  # shins: a foot that is raised so far carries nothing
 _ONSET_SHINS = 0.04  # shins: left beside the soles, so that the root begins to move smoothly
 _THIGH_SHARE = 0.5  # of a leg's mass that moves with its hip
 # of the way to a tip: where upper bone, lower bone and tip have their mass
@@ -74,31 +73,101 @@ def find_support_offsets(
     masses = _find_masses(skeleton)
     if masses is None or not any(pinned):
         return None
-    is_posed = tips is None
-    tips, count = list_points(after, [limb.tip for limb in limbs]) if tips is None else tips, len(after.flat_q)
-    body = find_standing_frame(skeleton)
-    soles = [_find_sole(skeleton, limb) for limb in limbs]
+    parts = get_or_compute(
+        skeleton, "parts with weight", (tuple(limb.tip for limb in limbs), tuple(pinned), tips is None),
+        lambda: _find_parts(skeleton, limbs, pinned, masses, is_posed=tips is None),
+    )  # fmt: skip
+    known = get_or_compute(start, "support", parts.key[:2], lambda: _find_support(parts, start, masses))
+    own_tips = np.empty((len(after.flat_q), 0, 3)) if tips is None else tips
+    offsets = np.empty((len(after.flat_q), 3))
+    count = _fill_offsets(parts, after, own_tips, known, _ONSET_SHINS * parts.soles[0].shin, offsets)
+    return offsets if count else None
+
+
+class _Parts(NamedTuple):
+    """What of a figure has weight, and what bears it.
+
+    key        tips of limbs, which are pinned, and whether they are where poses say
+    rows       with a mass that are not parts of lines
+    lines      rows of first joints of limbs that count as lines to their tips, with their masses (l, 2)
+    soles      the standing ones first
+    standing   how many of them stand
+    sole_tips  (s,) numbers of their tips; -1 where a foot is where its pose says
+    numbers    (s, SOLE_ROW) of the soles
+    """
+
+    key: tuple[object, ...]
+    rows: Ints
+    shares: Floats
+    centres: Floats
+    lines: tuple[int, ...]
+    line_masses: Floats
+    soles: tuple[_Sole, ...]
+    standing: int
+    sole_tips: Ints
+    numbers: Floats
+
+
+class _Support(NamedTuple):
+    """What starts say of the support.
+
+    corners  (1|k, 4 p, 2) of standing soles
+    stands   (1|k,) how far they stand, 0 to 1
+    """
+
+    corners: Floats
+    stands: Floats
+
+
+def _find_parts(
+    skeleton: Skeleton, limbs: Sequence[RoleLimb], pinned: Sequence[bool], masses: MassShares, *, is_posed: bool
+) -> _Parts:
     standing = [j for j, is_pinned in enumerate(pinned) if is_pinned]
-    legs = [j for j, limb in enumerate(limbs) if limb.kind == "leg"]
-    level = np.stack([body.forward, body.left])
-    corners = [_broadcast(_find_start_corners(soles[j], body, start), count) for j in standing]
-    if is_posed:
-        corners = [_shorten_sole(each, soles[j], body, after) for each, j in zip(corners, standing, strict=True)]
-    floor = dot_rows(tips[:, standing[0]], body.up)
-    places = [(soles[j], tips[:, j]) for j in legs if j not in standing]
+    others = [j for j, limb in enumerate(limbs) if limb.kind == "leg" and j not in standing]
     known = {limb.tip for limb in limbs}
     free = [limb for limb in find_limbs(skeleton) if limb.kind == "leg" and limb.tip not in known]
-    places += [(_find_sole(skeleton, limb), find_points(after, limb.tip)) for limb in free]
-    corners += [_find_lifted_corners(sole, body, after, ankle, floor, corners[0]) for sole, ankle in places]
-    centre = _find_centre(masses, after, () if is_posed else limbs, tips)
-    offset = _find_offset(centre, np.concatenate(corners, axis=1), level)
-    if not offset.any():
-        return None
-    pin = soles[standing[0]]
-    offset = _soften(offset, _ONSET_SHINS * pin.shin)
-    stands = get_or_compute(start, "stands", pin.row, lambda: _measure_standing(pin, body, start, masses, level))
-    offset = offset * stands[:, None]
-    return offset[:, 0, None] * level[0] + offset[:, 1, None] * level[1]
+    soles = [_find_sole(skeleton, limbs[j]) for j in (*standing, *others)] + [_find_sole(skeleton, one) for one in free]
+    tips = [-1 if is_posed else j for j in (*standing, *others)] + [-1] * len(free)
+    lines = [] if is_posed else [[limb.first, limb.middle, limb.tip] for limb in limbs]
+    heavy = np.flatnonzero(masses.shares)
+    heavy = heavy[~np.isin(heavy, [row for rows in lines for row in rows])]
+    line_masses = [(masses.shares[rows].sum(), masses.shares[rows] @ _CENTRE_SHARES) for rows in lines]
+    return _Parts(
+        (tuple([limb.tip for limb in limbs]), tuple(pinned), is_posed),
+        heavy, masses.shares[heavy], masses.centres[heavy], tuple(rows[0] for rows in lines),
+        np.array(line_masses).reshape(-1, 2), tuple(soles), len(standing), np.array(tips),
+        np.array([_pack_sole(sole) for sole in soles]),
+    )  # fmt: skip
+
+
+def _pack_sole(sole: _Sole) -> list[float]:
+    """Return the numbers of a sole; see kernels/posture_weight.py."""
+    ends = np.array([sole.ball - _HEEL, max(sole.ball + _TOES - _TIP, 0.0)]) / (_TIP - _HEEL)
+    return [*sole.ahead, sole.shin, *ends]
+
+
+def _find_support(parts: _Parts, start: Pose, masses: MassShares) -> _Support:
+    body, soles = find_standing_frame(start.skeleton), parts.soles[: parts.standing]
+    corners = np.concatenate([_find_corners(sole, body, start) for sole in soles], axis=1)
+    return _Support(corners, _measure_standing(parts.soles[0], body, start, masses))
+
+
+def _fill_offsets(parts: _Parts, pose: Pose, tips: Floats, support: _Support, onset: float, offsets: Floats) -> int:
+    """Fill offsets (k, 3) of poses to their support. Return how many are not zero."""
+    rows = (*parts.rows.tolist(), *parts.lines, *[sole.row for sole in parts.soles])
+    body = find_body(pose, rows)
+    numbers = get_or_compute(
+        pose.skeleton, "numbers with weight", (parts.key, len(body.rows)),
+        lambda: np.array([body.numbers[row] for row in rows], dtype=np.int64),
+    )  # fmt: skip
+    heavy, lines, soles = np.split(numbers, [len(parts.rows), len(parts.rows) + len(parts.lines)])
+    frame = find_standing_frame(pose.skeleton)
+    return kernels.posture_weight.find_support_offsets(
+        flatten_maps(body), heavy, parts.shares, parts.centres, lines,
+        parts.line_masses, prepare_for_kernel(tips), soles, parts.sole_tips, parts.numbers, support.corners,
+        support.stands, np.stack([frame.forward, frame.left, frame.up]), onset,
+        np.empty((4 * len(soles), 2)), offsets,
+    )  # fmt: skip
 
 
 def find_moved_share(skeleton: Skeleton, limbs: Sequence[RoleLimb]) -> np.float64:
@@ -118,13 +187,32 @@ def find_moved_share(skeleton: Skeleton, limbs: Sequence[RoleLimb]) -> np.float6
     return get_or_compute(skeleton, "moved shares", tuple(limb.tip for limb in limbs), find)
 
 
-def find_upper_mass(pose: Pose) -> tuple[Floats, float]:
-    """Find mass centres (k, 3) above legs, and their share."""
-    skeleton, masses = pose.skeleton, _find_masses(pose.skeleton)
-    assert masses is not None  # an offset to a support has been found
-    rows = get_or_compute(skeleton, "above legs", None, lambda: _list_above(skeleton, masses))
-    share = float(masses.shares[rows].sum())
-    return _add_up_masses(masses, pose, rows) / share, share
+class UpperMass(NamedTuple):
+    """The mass above the legs.
+
+    rows     of the skeleton
+    shares   (m,) of it
+    centres  (m, 3) in the frames of the rows
+    share    of the whole mass
+    """
+
+    rows: tuple[int, ...]
+    shares: Floats
+    centres: Floats
+    share: float
+
+
+def find_upper_mass(skeleton: Skeleton) -> UpperMass:
+    """Find the mass above the legs."""
+
+    def find() -> UpperMass:
+        masses = _find_masses(skeleton)
+        assert masses is not None  # an offset to a support has been found
+        rows = _list_above(skeleton, masses)
+        share = float(masses.shares[rows].sum())
+        return UpperMass(tuple(rows.tolist()), masses.shares[rows] / share, masses.centres[rows], share)
+
+    return get_or_compute(skeleton, "upper mass", None, find)
 
 
 def _list_above(skeleton: Skeleton, masses: MassShares) -> Ints:
@@ -158,30 +246,9 @@ def _find_sole(skeleton: Skeleton, limb: RoleLimb) -> _Sole:
     return get_or_compute(skeleton, "soles", limb.tip, find)
 
 
-def _find_lifted_corners(
-    sole: _Sole, body: BodyFrame, pose: Pose, ankle: Floats, floor: Floats, pinned_corners: Floats
-) -> Floats:
-    """Find the level corners (k, 4, 2) of an unpinned foot.
-
-    They are its own on the floor, those of a pinned foot where it is raised.
-    """
-    share = np.clip((dot_rows(ankle, body.up) - floor) / (_LIFTED_SHINS * sole.shin), 0.0, 1.0)
-    share = (share * share * (3.0 - 2.0 * share))[:, None, None]
-    return (1.0 - share) * _find_corners(sole, body, pose, ankle) + share * pinned_corners
-
-
-def _find_start_corners(sole: _Sole, body: BodyFrame, start: Pose) -> Floats:
-    """Find a sole's corners (1|k, 4, 2) in starts. They are kept with these."""
-
-    def find() -> Floats:
-        return _find_corners(sole, body, start, find_points(start, sole.row))
-
-    return get_or_compute(start, "sole corners", sole.row, find)
-
-
-def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, ankle: Floats) -> Floats:
+def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose) -> Floats:
     """Find a sole's corners (k, 4, 2) along front and left."""
-    ahead = _find_ahead(sole, pose)
+    ahead, ankle = _find_ahead(sole, pose), find_points(pose, sole.row)
     ahead = ahead - dot_rows(ahead, body.up)[:, None] * body.up
     size = np.sqrt(dot_rows(ahead, ahead))[:, None]
     ahead = ahead / np.where(size > 0.0, size, 1.0)
@@ -192,84 +259,27 @@ def _find_corners(sole: _Sole, body: BodyFrame, pose: Pose, ankle: Floats) -> Fl
     return corners
 
 
-def _shorten_sole(corners: Floats, sole: _Sole, body: BodyFrame, pose: Pose) -> Floats:
-    """Move corners (k, 4, 2) to the ball as heels rise."""
-    ahead = _find_ahead(sole, pose)
-    angle = np.arcsin(np.clip(-dot_rows(ahead, body.up) / np.sqrt(dot_rows(ahead, ahead)), -1.0, 1.0))
-    share = smoothstep(angle / _ON_BALL_RAD)[:, None, None]
-    ends = np.array([sole.ball - _HEEL, max(sole.ball + _TOES - _TIP, 0.0)]).repeat(2)[:, None] / (_TIP - _HEEL)
-    return corners + share * ends * (corners[:, 2:] - corners[:, :2])[:, [0, 1, 0, 1]]
-
-
 def _find_ahead(sole: _Sole, pose: Pose) -> Floats:
     """Find directions (k, 3) of a foot to its toes."""
     maps = find_maps(pose, sole.row)
     return maps[..., 0] * sole.ahead[0] + maps[..., 1] * sole.ahead[1] + maps[..., 2] * sole.ahead[2]
 
 
-def _broadcast(corners: Floats, count: int) -> Floats:
-    return corners if len(corners) == count else np.broadcast_to(corners, (count, *corners.shape[1:]))
-
-
-def _find_offset(centre: Floats, corners: Floats, level: Floats) -> Floats:
-    """Find the way (k, 2) from mass centres to their supports. Zero above them."""
-    point = np.stack([dot_rows(centre, axis) for axis in level], axis=-1)
-    offset = np.empty(point.shape)
-    kernels.posture_weight.find_support_offsets(prepare_for_kernel(corners), point, offset)
-    return offset
-
-
-def _soften(offset: Floats, least: float) -> Floats:
-    """Shorten offsets (k, 2) by `least`, smoothly from zero."""
-    size = np.sqrt(dot_rows(offset, offset))
-    soft = np.where(size < 2.0 * least, size * size / (4.0 * least), size - least)
-    return offset * (soft / np.where(size > 0.0, size, 1.0))[:, None]
-
-
-def _measure_standing(pinned: _Sole, body: BodyFrame, start: Pose, masses: MassShares, level: Floats) -> Floats:
+def _measure_standing(pinned: _Sole, body: BodyFrame, start: Pose, masses: MassShares) -> Floats:
     """Measure the standing share of starts. It is 1 with the weight above the feet, 0 far beside them."""
-    skeleton = start.skeleton
+    skeleton, count = start.skeleton, len(start.flat_q)
     feet = [_find_sole(skeleton, limb) for limb in find_limbs(skeleton) if limb.kind == "leg"]
     low = dot_rows(find_points(start, pinned.row), body.up)
-    corners = [_find_start_corners(pinned, body, start)]
+    corners = [_find_corners(pinned, body, start)]
     for foot in feet:
         is_low: Bools = dot_rows(find_points(start, foot.row), body.up) < low + _STANDS_SHINS * pinned.shin
-        corners.append(np.where(is_low[:, None, None], _find_start_corners(foot, body, start), corners[0]))
-    offset = _find_offset(_find_centre(masses, start, (), None), np.concatenate(corners, axis=1), level)
-    share = np.clip(1.0 - np.sqrt(dot_rows(offset, offset)) / (_FADE_SHINS * pinned.shin), 0.0, 1.0)
+        corners.append(np.where(is_low[:, None, None], _find_corners(foot, body, start), corners[0]))
+    soles, rows = (pinned, *feet), np.flatnonzero(masses.shares)
+    parts = _Parts(
+        ("stands", pinned.row), rows, masses.shares[rows], masses.centres[rows], (), np.empty((0, 2)), soles,
+        len(soles), np.zeros(len(soles), dtype=np.int64), np.array([_pack_sole(sole) for sole in soles]),
+    )  # fmt: skip
+    offsets, support = np.empty((count, 3)), _Support(np.concatenate(corners, axis=1), np.ones(1))
+    _fill_offsets(parts, start, np.zeros((count, 1, 3)), support, 0.0, offsets)
+    share = np.clip(1.0 - np.sqrt(dot_rows(offsets, offsets)) / (_FADE_SHINS * pinned.shin), 0.0, 1.0)
     return share * share * (3.0 - 2.0 * share)
-
-
-def _find_centre(masses: MassShares, pose: Pose, limbs: Sequence[RoleLimb], tips: Floats | None) -> Floats:
-    """Find centres of mass (k, 3). Limbs count as lines to tips (k, l, 3)."""
-    lines = [[limb.first, limb.middle, limb.tip] for limb in limbs]
-    centre = _add_up_masses(
-        masses, pose, _list_heavy(pose.skeleton, masses, tuple(row for rows in lines for row in rows))
-    )
-    for j, rows in enumerate(lines):
-        assert tips is not None
-        shares, first = masses.shares[rows], find_points(pose, rows[0])
-        centre += shares.sum() * first + (shares @ _CENTRE_SHARES) * (tips[:, j] - first)
-    return centre
-
-
-def _list_heavy(skeleton: Skeleton, masses: MassShares, left_out: tuple[int, ...]) -> Ints:
-    """List the rows with a mass, but for those left out."""
-
-    def find() -> Ints:
-        rows = np.flatnonzero(masses.shares)
-        return rows[~np.isin(rows, left_out)]
-
-    return get_or_compute(skeleton, "rows with a mass", left_out, find)
-
-
-def _add_up_masses(masses: MassShares, pose: Pose, rows: Ints) -> Floats:
-    """Add up mass centres of rows by their shares (k, 3).
-
-    One pose and many are the same bit for bit.
-    """
-    body = find_body(pose, rows.tolist())
-    maps, moments = body.maps.reshape(len(body.maps), -1, 12), np.empty((len(body.maps), 3))
-    numbers, shares, centres = np.searchsorted(body.rows, rows), masses.shares[body.rows], masses.centres[body.rows]
-    kernels.posture_weight.add_up_masses(prepare_for_kernel(maps), numbers, shares, centres, moments)
-    return moments
