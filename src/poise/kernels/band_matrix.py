@@ -51,8 +51,14 @@ def view_band(work, start, count, width):
 @device_function
 def clear_band(band, reaches):
     """Write the unit matrix."""
+    clear_panels(band, reaches, 0, len(reaches))
+
+
+@device_function
+def clear_panels(band, reaches, start, stop):
+    """Write the unit matrix to panels from `start` to `stop`."""
     zero = broadcast(LANES4, 0.0)
-    for panel in range(len(reaches)):
+    for panel in range(start, stop):
         for i in range(PANEL * panel, PANEL * (panel + 1)):
             for e in range(int(reaches[panel]) // PANEL):
                 band.tiles[i, e] = zero
@@ -119,17 +125,17 @@ def divide(corner, a, b, c, d):
 
 
 @inline
-def subtract_panels(band, first, panel, e):
+def subtract_panels(band, first, last, panel, e, tiles):
     """Subtract panels from a tile of each row of a later panel.
 
-    They are those from `first` on. Returns the four tiles.
+    They are those from `first` to `last`. Takes the four tiles, and returns them.
     """
-    rows, tiles, i = band.rows, band.tiles, PANEL * panel
-    a, b, c, d = tiles[i, e], tiles[i + 1, e], tiles[i + 2, e], tiles[i + 3, e]
-    for before in range(first, panel):
+    a, b, c, d = tiles
+    rows, i = band.rows, PANEL * panel
+    for before in range(first, last):
         at = i - PANEL * before
         for k in range(PANEL):
-            own, ahead = rows[PANEL * before + k], tiles[PANEL * before + k, panel - before + e]
+            own, ahead = rows[PANEL * before + k], band.tiles[PANEL * before + k, panel - before + e]
             a = a - own[at] * ahead
             b = b - own[at + 1] * ahead
             c = c - own[at + 2] * ahead
@@ -137,15 +143,64 @@ def subtract_panels(band, first, panel, e):
     return a, b, c, d
 
 
+@inline
+def read_tiles(band, panel, e):
+    """Read a tile of each row of a panel."""
+    tiles, i = band.tiles, PANEL * panel
+    return tiles[i, e], tiles[i + 1, e], tiles[i + 2, e], tiles[i + 3, e]
+
+
+@inline
+def write_tiles(band, panel, e, corner, a, b, c, d):
+    """Write a tile of each row of a panel, divided by the panel's factors."""
+    tiles, i = band.tiles, PANEL * panel
+    tiles[i, e], tiles[i + 1, e], tiles[i + 2, e], tiles[i + 3, e] = divide(corner, a, b, c, d)
+
+
+@device_function
+def factor_two_tiles(band, first, second, panel, e, corner):
+    """Factor the tiles e and e + 1 of a panel.
+
+    Two at a time keep a processor busy. Panels from `first` on reach the one, from `second` on the other as well.
+    """
+    rows, i = band.rows, PANEL * panel
+    a, b, c, d = subtract_panels(band, first, second, panel, e, read_tiles(band, panel, e))
+    next_a, next_b, next_c, next_d = read_tiles(band, panel, e + 1)
+    for before in range(second, panel):
+        at = i - PANEL * before
+        for k in range(PANEL):
+            own, line = rows[PANEL * before + k], band.tiles[PANEL * before + k]
+            ahead, beyond = line[panel - before + e], line[panel - before + e + 1]
+            a, next_a = a - own[at] * ahead, next_a - own[at] * beyond
+            b, next_b = b - own[at + 1] * ahead, next_b - own[at + 1] * beyond
+            c, next_c = c - own[at + 2] * ahead, next_c - own[at + 2] * beyond
+            d, next_d = d - own[at + 3] * ahead, next_d - own[at + 3] * beyond
+    write_tiles(band, panel, e, corner, a, b, c, d)
+    write_tiles(band, panel, e + 1, corner, next_a, next_b, next_c, next_d)
+
+
+@inline
+def find_first_panel(reaches, first, panel, e):
+    """Find the first panel from `first` on that reaches a tile of a later one."""
+    while first < panel and PANEL * first + reaches[first] <= PANEL * (panel + e):
+        first += 1
+    return first
+
+
 @device_function
 def factor_panel(band, reaches, first, panel, right):
     """Factor a panel. `first` is the first of the panels that reach it."""
-    tiles, i = band.tiles, PANEL * panel
-    rest = right.tiles[0, panel]
+    i, rest = PANEL * panel, right.tiles[0, panel]
+    a, b, c, d = read_tiles(band, panel, 0)
     for before in range(first, panel):
+        at = i - PANEL * before
         for k in range(PANEL):
-            rest = rest - right.rows[0, PANEL * before + k] * tiles[PANEL * before + k, panel - before]
-    a, b, c, d = subtract_panels(band, first, panel, 0)
+            own, ahead = band.rows[PANEL * before + k], band.tiles[PANEL * before + k, panel - before]
+            rest = rest - right.rows[0, PANEL * before + k] * ahead
+            a = a - own[at] * ahead
+            b = b - own[at + 1] * ahead
+            c = c - own[at + 2] * ahead
+            d = d - own[at + 3] * ahead
     corner = factor_corner(a, b, c, d)
     y = divide(corner, get_lane(rest, 0), get_lane(rest, 1), get_lane(rest, 2), get_lane(rest, 3))
     for k in range(PANEL):
@@ -153,11 +208,15 @@ def factor_panel(band, reaches, first, panel, right):
     band.rows[i, 0], band.rows[i, 1], band.rows[i, 2], band.rows[i, 3] = corner.a, corner.ab, corner.ac, corner.ad
     band.rows[i + 1, 1], band.rows[i + 1, 2], band.rows[i + 1, 3] = corner.b, corner.bc, corner.bd
     band.rows[i + 2, 2], band.rows[i + 2, 3], band.rows[i + 3, 3] = corner.c, corner.cd, corner.d
-    for e in range(1, int(reaches[panel]) // PANEL):
-        while first < panel and PANEL * first + reaches[first] <= i + PANEL * e:
-            first += 1
-        a, b, c, d = subtract_panels(band, first, panel, e)
-        tiles[i, e], tiles[i + 1, e], tiles[i + 2, e], tiles[i + 3, e] = divide(corner, a, b, c, d)
+    count = int(reaches[panel]) // PANEL
+    for e in range(1, count - 1, 2):
+        first = find_first_panel(reaches, first, panel, e)
+        factor_two_tiles(band, first, find_first_panel(reaches, first, panel, e + 1), panel, e, corner)
+    if count % 2 == 0:
+        e = count - 1
+        first = find_first_panel(reaches, first, panel, e)
+        a, b, c, d = subtract_panels(band, first, panel, panel, e, read_tiles(band, panel, e))
+        write_tiles(band, panel, e, corner, a, b, c, d)
 
 
 @device_function
@@ -189,16 +248,30 @@ def add_lanes(tile):
 
 
 @device_function
+def factor_panels(band, reaches, first, start, stop, right):
+    """Factor panels from `start` to `stop`. Those before are factored; see `solve_band`.
+
+    `first` is at most the first panel that reaches them; returns this for the panels to come.
+    """
+    for panel in range(start, stop):
+        first = find_first_panel(reaches, first, panel, 0)
+        factor_panel(band, reaches, first, panel, right)
+    return first
+
+
+@device_function
+def substitute_panels(band, reaches, right):
+    """Solve for all rows, from the last one on. All panels are factored."""
+    for panel in range(len(reaches) - 1, -1, -1):
+        substitute_panel(band, panel, int(reaches[panel]) // PANEL, right)
+
+
+@device_function
 def solve_band(band, reaches, right):
     """Solve H y = right in place. The matrix is replaced by its factors, with inverse numbers on their diagonal.
 
     reaches  (n / 4,) columns of each panel from its first on, a multiple of four
     right    a column
     """
-    first = 0
-    for panel in range(len(reaches)):
-        while first < panel and PANEL * first + reaches[first] <= PANEL * panel:
-            first += 1
-        factor_panel(band, reaches, first, panel, right)
-    for panel in range(len(reaches) - 1, -1, -1):
-        substitute_panel(band, panel, int(reaches[panel]) // PANEL, right)
+    factor_panels(band, reaches, 0, 0, len(reaches), right)
+    substitute_panels(band, reaches, right)

@@ -21,7 +21,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kernels.band_matrix import PANEL, clear_band, compute_width, round_up, solve_band, view_band
+from poise.kernels.band_matrix import (
+    PANEL,
+    clear_panels,
+    compute_width,
+    factor_panels,
+    round_up,
+    substitute_panels,
+    view_band,
+)
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import kernel
 from poise.kernels.lanes import SCALAR, view_lanes
@@ -406,73 +414,79 @@ def compute_step_size(frame_count, unknown_count):
 
 
 @device_function
-def assemble_band(
-    hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, band, reaches, right
-):
-    """Write matrix and right side of the step.
+def assemble_frame(t, hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, band, right):
+    """Write matrix and right side of a frame's rows. They are those of the unit matrix before.
 
     Unknowns that are not free go to the right side with their given steps.
     """
     frames, unknowns = gradients.shape
     last = frames - 1
-    clear_band(band, reaches)
-    for i in range(len(right)):
-        right[i] = 0.0
-    for t in range(frames):
-        before, here, after = 1.0 if t > 1 else 0.0, 1.0 if 0 < t < last else 0.0, 1.0 if t + 1 < last else 0.0
-        for k in range(unknowns):
-            if not free[t, k]:
-                continue
-            i, s = t * unknowns + k, smoothing[k]
-            row, own = band.rows[i], i % PANEL  # where its diagonal stands
-            value = gradients[t, k] + 2.0 * s * here * changes[t, k]
-            value -= s * before * changes[t - 1, k] if t > 0 else 0.0
-            value -= s * after * changes[t + 1, k] if t < last else 0.0
-            diagonal = hessians[t, k, k] + damping[t] + s * (before + 4.0 * here + after)
-            for b in range(unknowns):
-                if not free[t, b]:
-                    value -= hessians[t, k, b] * given[t, b]
-                elif b > k:
-                    row[own + b - k] = hessians[t, k, b]
-            fast, next_fast = 0.0, 0.0
-            if excess[t, k] != 0.0:
-                fast = speed_weight
-                value -= fast * excess[t, k]
-            if t < last and excess[t + 1, k] != 0.0:
-                next_fast = speed_weight
-                value += next_fast * excess[t + 1, k]
-            if t < last:
-                tie = -2.0 * s * (here + after) - next_fast
-                if free[t + 1, k]:
-                    row[own + unknowns] = tie
-                else:
-                    value -= tie * given[t + 1, k]
-            if t + 1 < last:
-                if free[t + 2, k]:
-                    row[own + 2 * unknowns] = s * after
-                else:
-                    value -= s * after * given[t + 2, k]
-            if t > 0 and not free[t - 1, k]:
-                value += (2.0 * s * (before + here) + fast) * given[t - 1, k]
-            if t > 1 and not free[t - 2, k]:
-                value -= s * before * given[t - 2, k]
-            row[own], right[i] = diagonal + fast + next_fast, value
+    before, here, after = 1.0 if t > 1 else 0.0, 1.0 if 0 < t < last else 0.0, 1.0 if t + 1 < last else 0.0
+    for k in range(unknowns):
+        if not free[t, k]:
+            continue
+        i, s = t * unknowns + k, smoothing[k]
+        row, own = band.rows[i], i % PANEL  # where its diagonal stands
+        value = gradients[t, k] + 2.0 * s * here * changes[t, k]
+        value -= s * before * changes[t - 1, k] if t > 0 else 0.0
+        value -= s * after * changes[t + 1, k] if t < last else 0.0
+        diagonal = hessians[t, k, k] + damping[t] + s * (before + 4.0 * here + after)
+        for b in range(unknowns):
+            if not free[t, b]:
+                value -= hessians[t, k, b] * given[t, b]
+            elif b > k:
+                row[own + b - k] = hessians[t, k, b]
+        fast, next_fast = 0.0, 0.0
+        if excess[t, k] != 0.0:
+            fast = speed_weight
+            value -= fast * excess[t, k]
+        if t < last and excess[t + 1, k] != 0.0:
+            next_fast = speed_weight
+            value += next_fast * excess[t + 1, k]
+        if t < last:
+            tie = -2.0 * s * (here + after) - next_fast
+            if free[t + 1, k]:
+                row[own + unknowns] = tie
+            else:
+                value -= tie * given[t + 1, k]
+        if t + 1 < last:
+            if free[t + 2, k]:
+                row[own + 2 * unknowns] = s * after
+            else:
+                value -= s * after * given[t + 2, k]
+        if t > 0 and not free[t - 1, k]:
+            value += (2.0 * s * (before + here) + fast) * given[t - 1, k]
+        if t > 1 and not free[t - 2, k]:
+            value -= s * before * given[t - 2, k]
+        row[own], right[i] = diagonal + fast + next_fast, value
 
 
 @device_function
 def solve_step(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, x, work):
-    """Solve for a step, as `compute_step` does."""
+    """Solve for a step, as `compute_step` does.
+
+    Rows are factored as soon as they are written, while they are in the processor's cache.
+    """
     frames, unknowns = gradients.shape
     size, width = round_up(frames * unknowns), compute_width(2 * unknowns + 1)
     band, right = view_band(work, 0, size, width), view_band(work, size * width, 1, size)
     reaches = view_lanes(SCALAR, work, size * (width + 1), size // PANEL)
     for panel in range(len(reaches)):
         reaches[panel] = min(width, size - PANEL * panel)
-    assemble_band(
-        hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, band, reaches,
-        right.rows[0],
-    )  # fmt: skip
-    solve_band(band, reaches, right)
+    for i in range(size):
+        right.rows[0, i] = 0.0
+    first, cleared, factored = 0, 0, 0
+    for t in range(frames):
+        end = len(reaches) if t + 1 == frames else (t + 1) * unknowns // PANEL
+        touched = min(end + 1, len(reaches))
+        clear_panels(band, reaches, cleared, touched)
+        assemble_frame(
+            t, hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, band,
+            right.rows[0],
+        )  # fmt: skip
+        first = factor_panels(band, reaches, first, factored, end, right)
+        cleared, factored = touched, end
+    substitute_panels(band, reaches, right)
     for t in range(frames):
         for k in range(unknowns):
             x[t, k] = right.rows[0, t * unknowns + k] if free[t, k] else given[t, k]
