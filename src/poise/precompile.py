@@ -13,7 +13,8 @@ from poise.calls.progress import report_progress
 from poise.errors import UnknownNameError
 from poise.ground.grounder import Grounder
 from poise.ground.plant import plant_feet
-from poise.ground.robot.clip_solve import NO_PAIRS, JointMotion, solve_motion
+from poise.ground.robot.clip_descent import NO_PAIRS, JointMotion
+from poise.ground.robot.clip_solve import solve_motion
 from poise.ground.robot.tree import build_tree
 from poise.ground.terrain.terrain import Terrain
 from poise.io.registry import load

@@ -76,7 +76,8 @@ def test_arms_of_a_live_robot_come_near_the_body_without_jumps(data, walking_g1)
         np.linalg.norm(np.diff(poses.world.positions[:, rows], 2, axis=0), axis=-1).max()
         for poses in (done.poses, poise.Pose(done.skeleton, q))
     ]
-    assert jumps[1] <= jumps[0]
+    assert jumps[0] < 0.010  # [m] 0.015 once, as steps of the whole clip went to and fro between touching and not
+    assert jumps[1] < 0.012
 
 
 def test_a_live_robot_keeps_limits_and_speeds(walking_g1):

@@ -53,6 +53,8 @@ def find_mesh_file(urdf_path: Path, name: str, package_folders: Sequence[Path] =
     roots = [*(package.resolve() for package in package_folders), root] if is_package else [root]
     for enclosing_folder, candidate in _iterate_candidates(roots, folder, relative, is_package=is_package):
         try:
+            if is_package and not candidate.is_file():  # sooner than resolving each candidate
+                continue
             mesh_path = candidate.resolve()
             is_file = mesh_path.is_file()
         except (OSError, RuntimeError):  # a loop of symbolic links, a name too long

@@ -152,7 +152,7 @@ def read_tiles(band, panel, e):
 
 @inline
 def write_tiles(band, panel, e, corner, a, b, c, d):
-    """Write a tile of each row of a panel, divided by the panel's factors."""
+    """Write a tile of each row of a panel, factored."""
     tiles, i = band.tiles, PANEL * panel
     tiles[i, e], tiles[i + 1, e], tiles[i + 2, e], tiles[i + 3, e] = divide(corner, a, b, c, d)
 
@@ -181,7 +181,7 @@ def factor_two_tiles(band, first, second, panel, e, corner):
 
 @inline
 def find_first_panel(reaches, first, panel, e):
-    """Find the first panel from `first` on that reaches a tile of a later one."""
+    """Find the first panel to reach a tile of a later one. It is `first` or behind it."""
     while first < panel and PANEL * first + reaches[first] <= PANEL * (panel + e):
         first += 1
     return first

@@ -42,6 +42,10 @@ REFERENCE_FPS = 60.0  # at which weights of steps are stated
 MAX_LIMIT_ROUNDS, AT_LIMIT, MAX_STEP = 4, 1e-9, 0.6
 _MIN_SINE = 0.2  # the error of a direction that points backwards is divided by at least this
 _TINY = 1e-12
+# nearer than their reach by less, the cost of a pair grows slower than a square: with an edge at the reach, steps would
+# go to and fro, as each knows only the pairs that count where it begins
+PAIR_ONSET = 0.004
+SPEED_ONSET = 0.08  # the same of a speed, by the one from which on it counts
 
 
 class Tree(NamedTuple):
@@ -321,18 +325,22 @@ def add_pair(tree, world, nodes, ends, reach, weight, with_matrix, row, hessian,
     qx, qy, qz = cx + t * vx, cy + t * vy, cz + t * vz
     x, y, z = px - qx, py - qy, pz - qz
     distance = math.sqrt(x * x + y * y + z * z)
-    depth = reach - distance
-    if depth <= 0.0:
+    near = reach - distance
+    if near <= 0.0:
         return 0.0
+    depth, rise, bend = near - 0.5 * PAIR_ONSET, 1.0, 0.0  # with first and second derivative
+    if near < PAIR_ONSET:
+        depth, rise, bend = near * near / (2.0 * PAIR_ONSET), near / PAIR_ONSET, 1.0 / PAIR_ONSET
     if with_matrix:
-        inverse = 1.0 / max(distance, 1e-6)
+        scale = math.sqrt(rise * rise + depth * bend)
+        inverse = scale / max(distance, 1e-6)
         x, y, z = inverse * x, inverse * y, inverse * z
         count = write_place_slopes(tree, world, nodes[0], px, py, pz, 1.0, row, 0)
         count = write_place_slopes(tree, world, nodes[1], qx, qy, qz, -1.0, row, count)
         for k in range(count):
             row.slopes[k, 0] = x * row.slopes[k, 0] + y * row.slopes[k, 1] + z * row.slopes[k, 2]
             row.slopes[k, 1] = row.slopes[k, 2] = 0.0
-        add_residual(row, count, depth, 0.0, 0.0, weight, hessian, gradient)
+        add_residual(row, count, depth * rise / scale, 0.0, 0.0, weight, hessian, gradient)
     return 0.5 * weight * weight * depth * depth
 
 
@@ -406,6 +414,65 @@ def measure_frames(
         )  # fmt: skip
 
 
+@kernel("F2 F3 F2 F2 F2 F2 F2 F1 f f i wF2 wF2 wF2 wF3 wF2 -> f")
+def measure_ties(
+    base_places, base_turns, values, turns_by_rows, near, kept, most, smoothing, speed_weight, near_weight, with_matrix,
+    changes, excess, stiffness, hessians, gradients,
+):  # fmt: skip
+    """Measure ties between frames, and to a motion. Return their cost.
+
+    turns_by_rows  (F, 9) the rotations of the base once more
+    near           (F, K - 6) values
+    kept           (F, K) changes of step of a smooth motion
+    most           (F - 1, K) largest steps
+    smoothing      (K,) weights of squared changes of step
+    speed_weight   weight of squared lengths of steps above the largest ones
+    near_weight    weight of squared distances from values
+    with_matrix    0: no matrices
+    changes        (F, K) out: changes of step beside those kept; 0 in the first and the last frame
+    excess         (F, K) out: by how much steps from the frame before are too long, with their sign, and
+    stiffness      (F, K) out: weights of their squares that have the same slope and curvature as the cost
+    hessians       (F, K, K), and gradients (F, K): distances from values are added
+    """
+    frames, unknowns = changes.shape
+    cost = 0.0
+    for k in range(unknowns):
+        changes[0, k] = changes[frames - 1, k] = excess[0, k] = stiffness[0, k] = 0.0
+    for t in range(1, frames):  # steps stand where excess will
+        excess[t, 3], excess[t, 4], excess[t, 5] = find_turn(base_turns[t - 1], turns_by_rows[t])
+        for k in range(3):
+            excess[t, k] = base_places[t, k] - base_places[t - 1, k]
+        for k in range(BASE_COLUMNS, unknowns):
+            excess[t, k] = values[t, k - BASE_COLUMNS] - values[t - 1, k - BASE_COLUMNS]
+    for t in range(1, frames - 1):
+        for k in range(unknowns):
+            change = excess[t + 1, k] - excess[t, k] - kept[t, k]
+            changes[t, k] = change
+            cost += smoothing[k] * change * change
+    for t in range(1, frames):
+        for k in range(unknowns):
+            above = abs(excess[t, k]) - most[t - 1, k]
+            if above <= 0.0:
+                excess[t, k] = stiffness[t, k] = 0.0
+                continue
+            onset = SPEED_ONSET * most[t - 1, k]
+            length, rise, bend = above - 0.5 * onset, 1.0, 0.0  # with first and second derivative
+            if above < onset:
+                length, rise, bend = above * above / (2.0 * onset), above / onset, 1.0 / onset
+            curve = rise * rise + length * bend
+            excess[t, k] = length * rise / curve if excess[t, k] > 0.0 else -length * rise / curve
+            stiffness[t, k] = speed_weight * curve
+            cost += speed_weight * length * length
+    for t in range(frames):
+        for k in range(BASE_COLUMNS, unknowns):
+            off = values[t, k - BASE_COLUMNS] - near[t, k - BASE_COLUMNS]
+            cost += near_weight * off * off
+            if with_matrix:
+                gradients[t, k] -= near_weight * off
+                hessians[t, k, k] += near_weight
+    return 0.5 * cost
+
+
 @inline
 def compute_step_size(frame_count, unknown_count):
     """Compute the size of the scratch memory of `compute_step`, in numbers."""
@@ -414,7 +481,7 @@ def compute_step_size(frame_count, unknown_count):
 
 
 @device_function
-def assemble_frame(t, hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, band, right):
+def assemble_frame(t, hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping, band, right):
     """Write matrix and right side of a frame's rows. They are those of the unit matrix before.
 
     Unknowns that are not free go to the right side with their given steps.
@@ -436,13 +503,8 @@ def assemble_frame(t, hessians, gradients, changes, excess, free, given, smoothi
                 value -= hessians[t, k, b] * given[t, b]
             elif b > k:
                 row[own + b - k] = hessians[t, k, b]
-        fast, next_fast = 0.0, 0.0
-        if excess[t, k] != 0.0:
-            fast = speed_weight
-            value -= fast * excess[t, k]
-        if t < last and excess[t + 1, k] != 0.0:
-            next_fast = speed_weight
-            value += next_fast * excess[t + 1, k]
+        fast, next_fast = stiffness[t, k], stiffness[t + 1, k] if t < last else 0.0
+        value += (next_fast * excess[t + 1, k] if t < last else 0.0) - fast * excess[t, k]
         if t < last:
             tie = -2.0 * s * (here + after) - next_fast
             if free[t + 1, k]:
@@ -462,7 +524,7 @@ def assemble_frame(t, hessians, gradients, changes, excess, free, given, smoothi
 
 
 @device_function
-def solve_step(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, x, work):
+def solve_step(hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping, x, work):
     """Solve for a step, as `compute_step` does.
 
     Rows are factored as soon as they are written, while they are in the processor's cache.
@@ -481,7 +543,7 @@ def solve_step(hessians, gradients, changes, excess, free, given, smoothing, spe
         touched = min(end + 1, len(reaches))
         clear_panels(band, reaches, cleared, touched)
         assemble_frame(
-            t, hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, band,
+            t, hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping, band,
             right.rows[0],
         )  # fmt: skip
         first = factor_panels(band, reaches, first, factored, end, right)
@@ -492,18 +554,18 @@ def solve_step(hessians, gradients, changes, excess, free, given, smoothing, spe
             x[t, k] = right.rows[0, t * unknowns + k] if free[t, k] else given[t, k]
 
 
-@kernel("F3 F2 F2 F2 B2 F2 F1 f F1 wF2 aF1 ->")
-def compute_step(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, x, work):
+@kernel("F3 F2 F2 F2 F2 B2 F2 F1 F1 wF2 aF1 ->")
+def compute_step(hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping, x, work):
     """Compute a Gauss-Newton step for all frames.
 
-    changes       (F, K) changes of step now; 0 in the first and the last frame
-    excess        (F, K) steps from the frame before above the largest one, with their sign; else 0
-    free          (F, K) unknowns that are solved for
-    given         (F, K) steps of the others
-    smoothing     (K,) weights of squared changes of step
-    speed_weight  weight of squared excess
-    damping       (F,) added to the diagonal
-    x             (F, K) out: the step
-    work          scratch memory for `compute_step_size` numbers
+    changes    (F, K) changes of step now; 0 in the first and the last frame
+    excess     (F, K) by how much steps from the frame before are too long, and
+    stiffness  (F, K) weights of their squares; see `measure_ties`
+    free       (F, K) unknowns that are solved for
+    given      (F, K) steps of the others
+    smoothing  (K,) weights of squared changes of step
+    damping    (F,) added to the diagonal
+    x          (F, K) out: the step
+    work       scratch memory for `compute_step_size` numbers
     """
-    solve_step(hessians, gradients, changes, excess, free, given, smoothing, speed_weight, damping, x, work)
+    solve_step(hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping, x, work)

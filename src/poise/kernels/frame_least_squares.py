@@ -206,8 +206,8 @@ def find_step(problem, place, step, work):
             free[BASE_COLUMNS + k] = 0.0
     for _ in range(MAX_LIMIT_ROUNDS):
         solve_step(
-            place.hessian, place.gradient, step.nothing, step.nothing, step.free, step.given, step.nothing[0], 0.0,
-            step.damping, step.step, work,
+            place.hessian, place.gradient, step.nothing, step.nothing, step.nothing, step.free, step.given,
+            step.nothing[0], step.damping, step.step, work,
         )  # fmt: skip
         is_within = True
         for k in range(len(low)):

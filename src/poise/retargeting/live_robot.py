@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import UnsupportedError
-from poise.ground.robot.clip_solve import JointMotion
+from poise.ground.robot.clip_descent import JointMotion
 from poise.ground.robot.frame_solve import ConfigurationWriter, FrameSolver
 from poise.ground.robot.tree import read_configurations
 from poise.ground.terrain.terrain import Terrain

@@ -10,7 +10,8 @@ import numpy as np
 from poise.errors import UnsupportedError
 from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.figure import HEIGHT, LEG_HEIGHT_SHARE
-from poise.ground.robot.clip_solve import NO_PAIRS, CapsulePairs, JointMotion, solve_motion
+from poise.ground.robot.clip_descent import NO_PAIRS, CapsulePairs, JointMotion
+from poise.ground.robot.clip_solve import solve_motion
 from poise.ground.robot.foot_path import (
     FootPath,
     GroundSampler,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.ground.robot.clip_solve import NO_PAIRS, CapsulePairs
+from poise.ground.robot.clip_descent import NO_PAIRS, CapsulePairs
 from poise.ground.robot.tree import RobotTree
 from poise.io.bone_end import LinkShape
 from poise.io.collision_shapes import CollisionShapes
@@ -76,11 +76,12 @@ def find_pairs(
         return NO_PAIRS, ()
     margin = MARGIN * body.leg_length
     nodes, ends, reaches = list[list[int]](), list[Floats](), list[float]()
+    local = {part: _place_ends(body, tree, capsule) for part, capsule in capsules.items()}
     for pair in names:
         first, second = (capsules[part] for part in pair)
         distance = float(measure_distance(*first.ends, *second.ends))
         nodes.append([int(tree.nodes[one.row]) for one in (first, second)])
-        ends.append(np.concatenate([_place_ends(body, tree, one) for one in (first, second)]))
+        ends.append(np.concatenate([local[part] for part in pair]))
         reaches.append(min(_add_radii(first, second) + margin, distance))
     return CapsulePairs(np.array(nodes, dtype=np.int64), np.array(ends), np.array(reaches)), tuple(names)
 
@@ -206,8 +207,8 @@ def _measure_radius(shape: LinkShape) -> float:
 def _place_ends(body: Body, tree: RobotTree, capsule: Capsule) -> Floats:
     """Place the ends (2, 3) of a capsule in its node."""
     to_body = turn_to_body(body.reference.body)
-    rest = rotations.from_matrix(compute_rest_rotations(body.reference.skeleton))
-    turn = rotations.multiply(to_body, rest[capsule.row])
+    rest = rotations.from_matrix(compute_rest_rotations(body.reference.skeleton)[capsule.row])
+    turn = rotations.multiply(to_body, rest)
     origin = rotations.rotate(to_body, body.reference.body.points[capsule.row])
     local = rotations.rotate(rotations.inverse(turn), capsule.ends - origin)
     return rotations.rotate(tree.turns[capsule.row], local) + tree.centres[capsule.row]

@@ -10,14 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from poise.ground.robot.clip_solve import (
-    LEG_LENGTH,
-    PAIR_WEIGHT,
-    REST_WEIGHT,
-    CapsulePairs,
-    JointMotion,
-    scale_tasks,
-)
+from poise.ground.robot.clip_descent import PAIR_WEIGHT, CapsulePairs, JointMotion
+from poise.ground.robot.clip_solve import LEG_LENGTH, REST_WEIGHT, scale_tasks
 from poise.ground.robot.tree import RobotTree, compute_root_mount
 from poise.kernels.clip_least_squares import Tasks
 from poise.kernels.frame_least_squares import BASE, FIRST_ANGLE, compute_frame_size, solve_frame

@@ -19,7 +19,8 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, Motion, rest_motion, rows_of
 from poise.ground.figure.speeds import lone_frames
 from poise.ground.legs.swing import between_of, interpolate_swings
-from poise.ground.robot.clip_solve import NO_PAIRS, JointMotion, LinkTask, join_tasks, solve_motion
+from poise.ground.robot.clip_descent import NO_PAIRS, JointMotion
+from poise.ground.robot.clip_solve import LinkTask, join_tasks, solve_motion
 from poise.ground.robot.foot_path import (
     MAX_STRETCH,
     FootPath,

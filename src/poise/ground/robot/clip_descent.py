@@ -1,0 +1,329 @@
+"""Descent over the frames of a robot's clip.
+
+It takes Gauss-Newton steps, with limits and speeds.
+
+Frames that have come to rest are left out: the others are solved in windows, each by itself, between frames that stay.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from poise.ground.robot.tree import NodeArrays
+from poise.kernels.clip_least_squares import (
+    AT_LIMIT,
+    BASE_COLUMNS,
+    MAX_STEP,
+    Tasks,
+    compute_measure_size,
+    compute_step,
+    compute_step_size,
+    measure_frames,
+    measure_ties,
+)
+from poise.maths import rotations
+from poise.maths.arrays import Bools, Floats, Ints, allocate_aligned
+from poise.maths.frame_masks import count_frames_to
+
+PAIR_WEIGHT = 40.0
+_FIRST_DAMPING, _LEAST_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 10.0
+# of frames that a step makes worse: how much shorter it becomes there, how often, and how often before it becomes
+# shorter in all frames; how many frames beside them go with them, and over how many more the step fades in
+_SHORTER, _MAX_SHORTENED, _SHORTENED_ALONE = 0.4, 6, 2
+_SHORTENED_AROUND, _FADED_AROUND = 3, 8
+# least and largest damping of such frames in the next step, and the factor on what they had; how many steps in a row
+# may be of no use
+_REFUSED_DAMPING, _MOST_DAMPING, _REFUSAL_FACTOR, _MAX_REFUSALS = 0.1, 10.0, 20.0, 3
+# how often unknowns go to limits in a step
+_LIMIT_ROUNDS = 2
+# a frame is at rest after a shorter step [lengths of `clip_solve`, rad]: a tenth of a millimetre, a tenth of a degree
+_AT_REST = np.append(np.full(3, 1e-4), np.full(3, 2e-3)), 2e-3
+# frames beside one that moves that go on with it, frames that stay beside those, and the share of frames from which on
+# all go on
+_MOVED_AROUND, _ENDS, _MOST = 8, 2, 0.7
+
+
+class JointMotion(NamedTuple):
+    """Base and joints of a robot in all frames.
+
+    places  (F, 3) of the base
+    turns   (F, 3, 3) of the base
+    values  (F, K - 6)
+    """
+
+    places: Floats
+    turns: Floats
+    values: Floats
+
+    def take(self, frames: slice | Ints) -> JointMotion:
+        """Take some frames."""
+        return JointMotion(self.places[frames], self.turns[frames], self.values[frames])
+
+
+class CapsulePairs(NamedTuple):
+    """Pairs of capsules to keep apart.
+
+    nodes    (p, 2)
+    ends     (p, 4, 3) in the nodes' frames
+    reaches  (p,) distance of both axes from which on they are too near
+    """
+
+    nodes: Ints
+    ends: Floats
+    reaches: Floats
+
+
+NO_PAIRS = CapsulePairs(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 4, 3)), np.zeros(0))
+
+
+class MotionProblem(NamedTuple):
+    """The least squares of a clip, or of a window of it.
+
+    nodes         the robot
+    tasks         in all frames
+    pairs         capsules to keep apart
+    low, high     (K - 6,) limits of values
+    most          (F - 1, K) largest steps
+    speed_weight  of squared steps above these
+    smoothing     (K,) weights of squared changes of step
+    changes       (F, K) changes of step that a smooth motion has
+    values        (F, K - 6) joints stay near to them
+    near_weight   of squared distances from them
+    is_moving     (F,) frames that may change
+    """
+
+    nodes: NodeArrays
+    tasks: Tasks
+    pairs: CapsulePairs
+    low: Floats
+    high: Floats
+    most: Floats
+    speed_weight: float
+    smoothing: Floats
+    changes: Floats
+    values: Floats
+    near_weight: float
+    is_moving: Bools
+
+    def take(self, frames: slice, is_moving: Bools) -> MotionProblem:
+        """Take a window. `is_moving` are its frames that may change."""
+        tasks = self.tasks
+        return self._replace(
+            tasks=tasks._replace(targets=tasks.targets[frames], weights=tasks.weights[frames]),
+            most=self.most[frames.start : frames.stop - 1],
+            changes=self.changes[frames],
+            values=self.values[frames],
+            is_moving=is_moving,
+        )
+
+
+class _Measured(NamedTuple):
+    """Costs.
+
+    cost      of all frames and ties
+    costs     (F,) of frames alone
+    """
+
+    cost: float
+    costs: Floats
+
+
+class _Taken(NamedTuple):
+    """A step to a lower cost.
+
+    motion   after it
+    gain     of the cost
+    damping  (F,) of the next step
+    moved    (F,) frames not at rest
+    """
+
+    motion: JointMotion
+    gain: float
+    damping: Floats
+    moved: Bools
+
+
+def descend(
+    problem: MotionProblem, motion: JointMotion, least_gain: float, max_rounds: int, damping: Floats | None = None
+) -> tuple[JointMotion, int]:
+    """Repeat steps until all frames are at rest. Also return how many rounds were needed.
+
+    Frames that moved go on in windows of their own as soon as others are at rest.
+
+    least_gain  a round that gains less of the cost is the last one
+    damping     (F,) of the first step
+    """
+    frames = len(problem.is_moving)
+    damping = np.full(frames, _FIRST_DAMPING) if damping is None else damping
+    work, refusals = _Work(problem), 0
+    for count in range(1, max_rounds + 1):
+        before = work.measure(motion, with_matrix=True)
+        taken = work.take_step(motion, before, damping)
+        if taken is None:
+            refusals += 1
+            if refusals > _MAX_REFUSALS:
+                return motion, count
+            damping = np.maximum(_REFUSAL_FACTOR * damping, _REFUSED_DAMPING)
+            continue
+        motion, damping, refusals = taken.motion, taken.damping, 0
+        if taken.gain <= least_gain * before.cost:
+            return motion, count
+        windows = _find_windows(taken.moved, problem.is_moving)
+        if sum(stop - start for start, stop in windows) <= _MOST * frames or len(windows) > 1:
+            del work  # windows have memory of their own
+            motion = JointMotion(*(np.array(values) for values in motion))
+            more = [
+                _descend_window(problem, motion, window, least_gain, max_rounds - count, damping) for window in windows
+            ]
+            return motion, count + max(more, default=0)
+    return motion, max_rounds
+
+
+def _find_windows(moved: Bools, is_moving: Bools) -> list[tuple[int, int]]:
+    """Find runs of frames, start to stop, around moved ones."""
+    going = is_moving & (count_frames_to(moved) <= _MOVED_AROUND)
+    edges = np.diff(np.concatenate([[False], going, [False]]).astype(np.int8))
+    return list(zip(np.flatnonzero(edges > 0).tolist(), np.flatnonzero(edges < 0).tolist(), strict=True))
+
+
+def _descend_window(
+    problem: MotionProblem,
+    motion: JointMotion,
+    window: tuple[int, int],
+    least_gain: float,
+    max_rounds: int,
+    damping: Floats,
+) -> int:
+    """Descend in a window of a motion. Return how many rounds were needed.
+
+    The motion is changed there; frames beside it stay.
+    """
+    frames = slice(max(window[0] - _ENDS, 0), min(window[1] + _ENDS, len(problem.is_moving)))
+    is_moving = np.zeros(len(problem.is_moving), dtype=np.bool_)
+    is_moving[window[0] : window[1]] = True
+    part = problem.take(frames, is_moving[frames])
+    solved, rounds = descend(part, motion.take(frames), least_gain, max_rounds, damping[frames])
+    for values, found in zip(motion, solved, strict=True):
+        values[frames] = found
+    return rounds
+
+
+class _Work:
+    """Measures and steps of a problem, with their scratch memory."""
+
+    def __init__(self, problem: MotionProblem) -> None:
+        frames, unknowns = problem.changes.shape
+        self._problem = problem
+        self._hessians = np.empty((frames, unknowns, unknowns))
+        self._gradients = np.empty((frames, unknowns))
+        self._changes, self._excess, self._stiffness = (np.empty((frames, unknowns)) for _ in range(3))
+        self._other_ties = tuple(np.empty((frames, unknowns)) for _ in range(3))
+        self._measure_work = np.empty(compute_measure_size(len(problem.nodes.parents)))
+        self._step_work = allocate_aligned(compute_step_size(frames, unknowns))
+
+    def take_step(self, motion: JointMotion, before: _Measured, damping: Floats) -> _Taken | None:
+        """Take a step to a lower cost. None where there is none.
+
+        Frames that it makes worse go a shorter way, and those beside them, until the cost is lower; at last all do:
+        speeds are costs between frames. What was shortened is damped in the next step.
+        """
+        step, share = self._compute_step(motion, damping), np.ones(len(damping))
+        for count in range(_MAX_SHORTENED):
+            part = share[:, None] * step
+            moved = self._move(motion, part)
+            after = self.measure(moved, with_matrix=False)
+            if after.cost < before.cost:
+                is_shorter = share < 1.0
+                damping = np.where(
+                    is_shorter,
+                    np.clip(_REFUSAL_FACTOR * damping, _REFUSED_DAMPING, _MOST_DAMPING),
+                    np.maximum(damping / _DAMPING_FACTOR, _LEAST_DAMPING),
+                )
+                gain = np.inf if is_shorter.any() else before.cost - after.cost
+                return _Taken(moved, gain, damping, _find_moved(part) | is_shorter)
+            to_worse = count_frames_to((after.costs > before.costs) & self._problem.is_moving)
+            if count >= _SHORTENED_ALONE:
+                to_worse[:] = 0.0
+            share = share * np.clip((to_worse - _SHORTENED_AROUND) / _FADED_AROUND, _SHORTER, 1.0)
+        return None
+
+    def _compute_step(self, motion: JointMotion, damping: Floats) -> Floats:
+        """Compute a step (F, K).
+
+        Unknowns that it takes over a limit go to the limit, and the others are solved anew.
+        """
+        problem, free = self._problem, self._find_free(motion)
+        given, step = np.zeros_like(self._gradients), np.empty_like(self._gradients)
+        to_low, to_high = problem.low - motion.values, problem.high - motion.values
+        for _ in range(_LIMIT_ROUNDS):
+            compute_step(
+                self._hessians, self._gradients, self._changes, self._excess, self._stiffness, free, given,
+                problem.smoothing, damping, step, self._step_work,
+            )  # fmt: skip
+            steps = step[:, BASE_COLUMNS:]
+            over = free[:, BASE_COLUMNS:] & ((steps < to_low - AT_LIMIT) | (steps > to_high + AT_LIMIT))
+            if not over.any():
+                break
+            given[:, BASE_COLUMNS:][over] = np.clip(steps, to_low, to_high)[over]
+            free[:, BASE_COLUMNS:][over] = False
+        return step
+
+    def _find_free(self, motion: JointMotion) -> Bools:
+        """Find the unknowns free to change.
+
+        Those at a limit may not go on, those with a range of one value may not move.
+        """
+        problem, free = self._problem, np.tile(self._problem.is_moving[:, None], self._gradients.shape[1])
+        ways = self._gradients[:, BASE_COLUMNS:]
+        free[:, BASE_COLUMNS:] &= ~(
+            ((motion.values <= problem.low + AT_LIMIT) & (ways < 0.0))
+            | ((motion.values >= problem.high - AT_LIMIT) & (ways > 0.0))
+            | (problem.low == problem.high)
+        )
+        return free
+
+    def _move(self, motion: JointMotion, step: Floats) -> JointMotion:
+        """Move by a step, as far as limits allow."""
+        longest = float(np.abs(step[:, 3:]).max())
+        step = step * min(1.0, MAX_STEP / max(longest, 1e-300))
+        turned = rotations.as_matrix(rotations.from_vector(step[:, 3:BASE_COLUMNS])) @ motion.turns
+        values = np.clip(motion.values + step[:, BASE_COLUMNS:], self._problem.low, self._problem.high)
+        return JointMotion(motion.places + step[:, :3], turned, values)
+
+    def measure(self, motion: JointMotion, *, with_matrix: bool) -> _Measured:
+        """Measure the cost; also matrices and gradients, if wanted."""
+        problem, costs = self._problem, np.empty(len(motion.places))
+        measure_frames(
+            *problem.nodes, *motion, *problem.tasks, *problem.pairs, PAIR_WEIGHT, int(with_matrix),
+            self._hessians, self._gradients, costs, self._measure_work,
+        )  # fmt: skip
+        ties = (self._changes, self._excess, self._stiffness) if with_matrix else self._other_ties
+        cost = measure_ties(
+            *motion, motion.turns.reshape(-1, 9), problem.values, problem.changes, problem.most, problem.smoothing,
+            problem.speed_weight, problem.near_weight, int(with_matrix), *ties, self._hessians, self._gradients,
+        )  # fmt: skip
+        return _Measured(float(costs.sum()) + cost, costs)
+
+
+def _find_moved(step: Floats) -> Bools:
+    """Find the frames (F,) not at rest in a step (F, K)."""
+    base, joints = _AT_REST
+    size = np.abs(step)
+    moved: Bools = np.any(size[:, :BASE_COLUMNS] > base, axis=1) | np.any(size[:, BASE_COLUMNS:] > joints, axis=1)
+    return moved
+
+
+def list_steps(motion: JointMotion) -> Floats:
+    """List the steps (F - 1, K) from frame to frame."""
+    turns = rotations.from_matrix(motion.turns[1:] @ np.swapaxes(motion.turns[:-1], 1, 2))
+    parts = [np.diff(motion.places, axis=0), rotations.as_vector(turns), np.diff(motion.values, axis=0)]
+    return np.concatenate(parts, axis=1)
+
+
+def list_changes(steps: Floats) -> Floats:
+    """List the changes (F, K) of steps (F - 1, K). They are 0 at both ends."""
+    changes = np.zeros((len(steps) + 1, steps.shape[1]))
+    changes[1:-1] = np.diff(steps, axis=0)
+    return changes
