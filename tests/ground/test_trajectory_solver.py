@@ -118,7 +118,7 @@ def test_problems_of_few_frames(frames):
 @pytest.mark.parametrize("frames", [3, 7, 40, 41, 55, 56, 80])
 def test_all_frames_belong_to_a_block(frames, monkeypatch):
     problem = problem_of("flat")
-    monkeypatch.setattr(solver, "_solve_block", lambda problem, _: np.ones(problem.free.shape))
+    monkeypatch.setattr(solver, "_solve_block", lambda problem, *_: np.ones(problem.free.shape))
     monkeypatch.setattr(solver, "_improve", lambda *_: None)
     monkeypatch.setattr(solver, "_BLOCK_S", 0.3)
     assert (solve_problem(problem.take_frames(slice(0, frames))) == 1.0).all()
@@ -129,9 +129,9 @@ def test_unknowns_of_each_leg_are_its_own(legs, monkeypatch):
     problems = []
     solve = solver._solve_block
 
-    def keep_problem(problem, start):
+    def keep_problem(problem, *start):
         problems.append(problem)
-        return solve(problem, start)
+        return solve(problem, *start)
 
     monkeypatch.setattr(solver, "_solve_block", keep_problem)
     rig = poise.load(samples.path("humanoid.bvh"))

@@ -28,6 +28,7 @@ from poise.ground.trajectory.leg_problem import FOOT_TAU_S, FeetInMotion, LegPro
 from poise.ground.trajectory.residuals import (
     difference_twice,
     find_plane,
+    measure_residuals,
     place_points,
     sample_ground,
     weigh_pops,
@@ -88,14 +89,15 @@ def _solve(
         return problem, np.zeros(problem.free.shape)
     if stride == 1:
         start = solve_problem(problem)
+        costs = measure_residuals(problem, start).cost
     else:
         rows = np.arange(0, len(motion), stride)
         few, targets = rows_of(motion, rows), rows_of(feet, rows)
         _, values = _solve(few, soles, contacts.every(stride), targets, still[rows], footing, stretch)
-        start = interpolate_frames(values, stride, len(motion)) * problem.free
+        start, costs = interpolate_frames(values, stride, len(motion)) * problem.free, None
     problem = _lengthen_bones(problem, _NEARLY_TRUE, motion, soles, contacts)
     problem = dataclasses.replace(problem, emphasis=weigh_pops(problem, start))
-    return problem, solve_problem(problem, start=start)
+    return problem, solve_problem(problem, start=start, costs=costs)
 
 
 def _closes(motion: Motion, feet: Feet, problem: LegProblem, repeats: Repeats) -> bool:

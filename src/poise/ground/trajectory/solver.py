@@ -33,20 +33,23 @@ _WORSE = 1.0  # times the mean cost of frames: a frame that became worse by more
 _AROUND = 8  # frames on each side that are damped with it
 
 
-def solve_problem(problem: LegProblem, threads: int = 2, start: Floats | None = None) -> Floats:
+def solve_problem(
+    problem: LegProblem, threads: int = 2, start: Floats | None = None, costs: Floats | None = None
+) -> Floats:
     """Return the values (F, K) of the least cost.
 
     start  values (F, K) near to them, if such are known
+    costs  (F,) where they solve a problem like this one, with these costs: frames that cost as much now have settled
     """
     frames = len(problem.free)
     size, overlap = (max(1, round(seconds / problem.step)) for seconds in (_BLOCK_S, _OVERLAP_S))
     firsts = range(0, max(frames - overlap, 1), size)
     blocks = [slice(max(0, first - overlap), min(frames, first + size + overlap)) for first in firsts]
     if len(blocks) == 1:
-        return _solve_block(problem, start)
+        return _solve_block(problem, start, costs)
     with ThreadPoolExecutor(threads) as pool:
-        starts = [None if start is None else start[rows] for rows in blocks]
-        solved = list(pool.map(_solve_block, map(problem.take_frames, blocks), starts))
+        starts, before = ([None if rows is None else rows[block] for block in blocks] for rows in (start, costs))
+        solved = list(pool.map(_solve_block, map(problem.take_frames, blocks), starts, before))
     values = np.zeros(problem.free.shape)
     for rows, block in zip(blocks, solved, strict=True):
         share = smoothstep((np.arange(rows.start, rows.stop) - rows.start + 0.5) / max(2 * overlap, 1))
@@ -60,11 +63,19 @@ def solve_problem(problem: LegProblem, threads: int = 2, start: Floats | None = 
     return values
 
 
-def _solve_block(problem: LegProblem, start: Floats | None) -> Floats:
+def _solve_block(problem: LegProblem, start: Floats | None, costs: Floats | None) -> Floats:
     """Return the best values (F, K) of all frames of a problem."""
     values = np.zeros(problem.free.shape) if start is None else start.copy()
-    _improve(problem, values, np.ones(len(values), dtype=np.bool_))
+    changing = np.ones(len(values), dtype=np.bool_)
+    if costs is not None:
+        changing = _differ(measure_residuals(problem, values).cost, costs)
+    _improve(problem, values, _widen(changing, round(_FELT_S / problem.step)))
     return values
+
+
+def _differ(cost: Floats, before: Floats) -> Bools:
+    """Return where (F,) a cost is another one than before."""
+    return np.asarray(np.abs(cost - before) > _MIN_GAIN * before + _MIN_COST)
 
 
 class _Part(NamedTuple):
@@ -92,6 +103,8 @@ def _improve(problem: LegProblem, values: Floats, inner: Bools) -> None:
     First of all of them, and then of those near to frames that still change.
     """
     around, damping = round(_FELT_S / problem.step), np.full(len(values), _DAMPING)
+    if not inner.any():
+        return
     best, part = measure_residuals(problem, values), _take_part(problem, inner)
     for _ in range(_STEPS):
         frames, counts = part.frames, part.counts
@@ -103,8 +116,7 @@ def _improve(problem: LegProblem, values: Floats, inner: Bools) -> None:
             share = 1.0 - average_hann(_widen(worse, _AROUND).astype(np.float64), _AROUND)
             partly = measure_residuals(part.problem, now.values + share[:, None] * change)
             tried = min(tried, partly, key=lambda residuals: float(residuals.cost[counts].sum()))
-        changing = np.abs(tried.cost - now.cost) > _MIN_GAIN * now.cost + _MIN_COST
-        changing |= worse & (damping[frames] < _MAX_DAMPING)
+        changing = _differ(tried.cost, now.cost) | (worse & (damping[frames] < _MAX_DAMPING))
         changing &= counts
         raised, lowered = _RAISE * damping[frames], np.maximum(_LOWER * damping[frames], _MIN_DAMPING)
         damping[frames] = np.where(_widen(worse, _AROUND), raised, lowered)
