@@ -27,7 +27,7 @@ _FELT_S = 0.25  # [s] from frames that still change, values may change, too
 _EDGE = 2  # frames on each side that stay: a change of step reaches so far
 _MAX_ROW_CHANGES = 4  # of the set of violated rows within a step
 _MIN_GAIN, _MIN_COST = 0.05, 30.0  # share of the cost of a frame, and [m^2/s^4]: what changes less has settled
-_UNSEEN_M = 0.001  # [m] at low frame rates: or by less than the cost of such a change of step, which is not seen
+_UNSEEN_M = 0.001  # [m] change of step: a frame whose cost differs by less than that of one is solved already
 _DAMPING, _MIN_DAMPING, _MAX_DAMPING = 0.1, 1e-3, 1e4  # at first, at least, at most: times the weights of values
 _RAISE, _LOWER = 8.0, 0.2  # of the damping, after a step that made a frame worse, and after others
 _WORSE = 1.0  # times the mean cost of frames: a frame that became worse by more is worse
@@ -69,17 +69,14 @@ def _solve_block(problem: LegProblem, start: Floats | None, costs: Floats | None
     values = np.zeros(problem.free.shape) if start is None else start.copy()
     changing = np.ones(len(values), dtype=np.bool_)
     if costs is not None:
-        changing = _differ(measure_residuals(problem, values).cost, costs, problem.step)
+        least = min(_MIN_COST, 0.5 * (_UNSEEN_M / problem.step**2) ** 2)
+        changing = _differ(measure_residuals(problem, values).cost, costs, least)
     _improve(problem, values, _widen(changing, round(_FELT_S / problem.step)))
     return values
 
 
-def _differ(cost: Floats, before: Floats, step: float) -> Bools:
-    """Return where (F,) a cost is another one than before.
-
-    step  [s] between frames
-    """
-    least = min(_MIN_COST, 0.5 * (_UNSEEN_M / step**2) ** 2)
+def _differ(cost: Floats, before: Floats, least: float = _MIN_COST) -> Bools:
+    """Return where (F,) a cost is another one than before."""
     return np.asarray(np.abs(cost - before) > _MIN_GAIN * before + least)
 
 
@@ -121,7 +118,7 @@ def _improve(problem: LegProblem, values: Floats, inner: Bools) -> None:
             share = 1.0 - average_hann(_widen(worse, _AROUND).astype(np.float64), _AROUND)
             partly = measure_residuals(part.problem, now.values + share[:, None] * change)
             tried = min(tried, partly, key=lambda residuals: float(residuals.cost[counts].sum()))
-        changing = _differ(tried.cost, now.cost, problem.step) | (worse & (damping[frames] < _MAX_DAMPING))
+        changing = _differ(tried.cost, now.cost) | (worse & (damping[frames] < _MAX_DAMPING))
         changing &= counts
         raised, lowered = _RAISE * damping[frames], np.maximum(_LOWER * damping[frames], _MIN_DAMPING)
         damping[frames] = np.where(_widen(worse, _AROUND), raised, lowered)
