@@ -22,7 +22,7 @@ from poise.ground.robot.clip_descent import (
 from poise.ground.robot.tree import NodeArrays, RobotTree
 from poise.kernels.clip_least_squares import BASE_COLUMNS, PLACE, REFERENCE_FPS, Tasks
 from poise.maths import rotations
-from poise.maths.arrays import Floats, Ints
+from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import count_frames
 
 # Lengths are solved in those of a robot whose leg (thigh and shin) is this long, whatever the unit of its file.
@@ -89,6 +89,7 @@ def solve_motion(
     """
     factor = LEG_LENGTH / leg_length
     scales = np.where(tree.are_slides, factor, 1.0)
+    start = _scale_motion(start, factor, scales)
     clip = _Clip(
         tree.scale_arrays(factor),
         scale_tasks(tasks, factor),
@@ -100,9 +101,12 @@ def solve_motion(
         smooth,
         None if near is None else _scale_motion(near, factor, scales),
     )
-    solved, rounds = _solve(clip, _scale_motion(start, factor, scales))
+    needed = _find_needed(clip, start)
+    solved, rounds = _solve(_leave_out(clip, needed), start._replace(values=np.compress(needed, start.values, axis=1)))
+    values = start.values.copy()
+    values[:, needed] = solved.values
     low, high = tree.ranges.T
-    return JointMotion(solved.places / factor, solved.turns, np.clip(solved.values / scales, low, high)), rounds
+    return JointMotion(solved.places / factor, solved.turns, np.clip(values / scales, low, high)), rounds
 
 
 def scale_tasks(tasks: Tasks, factor: float) -> Tasks:
@@ -169,6 +173,53 @@ class _Clip(NamedTuple):
             self.nodes, self.tasks, self.pairs, low, high, most, _SPEED_WEIGHT, smoothing, changes, values, weight,
             np.ones(frames, dtype=np.bool_),
         )  # fmt: skip
+
+
+def _find_needed(clip: _Clip, start: JointMotion) -> Bools:
+    """Find the unknowns (K - 6,) with a task. Those that begin too fast have one, too."""
+    nodes, steps_s = _mark_nodes(clip), np.diff(clip.times)[:, None]
+    columns = clip.nodes.columns[nodes & (clip.nodes.columns >= 0)]
+    needed: Bools = np.any(np.abs(np.diff(start.values, axis=0)) > _SPEED_SHARE * steps_s * clip.speeds, axis=0)
+    needed[columns - BASE_COLUMNS] = True
+    return needed
+
+
+def _mark_nodes(clip: _Clip) -> Bools:
+    """Mark the nodes (n,) from the base to tasks."""
+    parents = clip.nodes.parents
+    marked = np.zeros(len(parents), dtype=np.bool_)
+    marked[0] = marked[clip.tasks.nodes] = marked[clip.pairs.nodes.ravel()] = True
+    for node in range(len(parents) - 1, 0, -1):
+        marked[parents[node]] |= marked[node]
+    return marked
+
+
+def _leave_out(clip: _Clip, needed: Bools) -> _Clip:
+    """Leave out nodes without a task, and unknowns not needed."""
+    marked, nodes = _mark_nodes(clip), clip.nodes
+    numbers = np.cumsum(marked) - 1
+    columns = np.append(BASE_COLUMNS + np.cumsum(needed) - 1, -1)  # the last one is that of fixed nodes
+    kept_columns = nodes.columns[marked]
+    places = np.where(kept_columns < 0, len(needed), kept_columns - BASE_COLUMNS)
+    near = clip.near
+    return clip._replace(
+        nodes=NodeArrays(
+            numbers[nodes.parents[marked]],
+            nodes.offsets[marked],
+            nodes.turns[marked],
+            nodes.axes[marked],
+            nodes.kinds[marked],
+            columns[places],
+            nodes.ratios[marked],
+            nodes.constants[marked],
+        ),
+        tasks=clip.tasks._replace(nodes=numbers[clip.tasks.nodes]),
+        pairs=clip.pairs._replace(nodes=numbers[clip.pairs.nodes]),
+        ranges=clip.ranges[needed],
+        speeds=clip.speeds[needed],
+        rest=clip.rest[needed],
+        near=None if near is None else near._replace(values=np.compress(needed, near.values, axis=1)),
+    )
 
 
 def _solve(clip: _Clip, motion: JointMotion) -> tuple[JointMotion, int]:
