@@ -71,6 +71,16 @@ class TestSolve:
         if ground == "flat":  # over edges there are several ways that cost about the same
             np.testing.assert_allclose(blocks, whole, atol=0.003)
 
+    def test_frames_that_cost_as_before_stay(self, ground):
+        problem = problem_of(ground)
+        start = 0.9 * solve_problem(problem)
+        costs = measure_residuals(problem, start).cost
+        np.testing.assert_array_equal(solve_problem(problem, start=start, costs=costs), start)
+        middle = len(costs) // 2
+        costs[middle] += 1e4
+        moved = np.flatnonzero((solve_problem(problem, start=start, costs=costs) != start).any(axis=1))
+        assert 0 < np.abs(moved - middle).max() <= 0.25 / problem.step + 1
+
     def test_a_start_is_improved(self, ground):
         first, second = problems_of(ground)
         assert (second.lengths < first.lengths).all()

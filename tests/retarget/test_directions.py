@@ -11,6 +11,7 @@ import poise
 from poise.io import samples
 from poise.model import rig_roles
 from poise.retargeting import retarget
+from poise.retargeting.bend_axes import sample_worlds
 from tests.retarget.characters import (
     LIMBS,
     build_character,
@@ -155,3 +156,13 @@ def test_a_target_is_searched_and_measured_once_for_all_clips(monkeypatch):
     assert sum(each is target.skeleton for each in seen) == 2
     np.testing.assert_array_equal(again.poses.q, first.poses.q)
     assert not np.array_equal(other.poses.q, first.poses.q)
+
+
+def test_of_many_clips_some_are_sampled():
+    rig = poise.load(samples.path("humanoid.glb"))
+    clips = [rig.clips[0].resample(480)] * 70
+    worlds = sample_worlds(clips)
+    assert 10 <= len(worlds) <= 16
+    assert 500 <= sum(len(world.positions) for world in worlds) <= 1016  # a frame of each may be over
+    assert len(sample_worlds(clips[:3])) == 3
+    assert sample_worlds([]) == []
