@@ -384,20 +384,18 @@ def find_min_crouch(body, segments, hands, reaches, near_share):
     first = max(int(near_share * CROUCH_STEPS) - NEAR_STEPS, 0)
     step = first
     while step <= CROUCH_STEPS:
-        crouch_share = step / CROUCH_STEPS
-        excess = 1.0
+        crouch_share, excess = step / CROUCH_STEPS, 1.0
         if not is_beyond_lean(body, segments, hands, reaches, crouch_share):
             excess = compute_crouch(body, segments, hands, reaches, crouch_share, True).reach_excess
         if excess <= 0.0 and step == 0:
             return 0.0
-        if excess <= 0.0 and step == first:
-            first, step = 0, 0
-            continue
-        if excess <= 0.0:
+        if excess <= 0.0 and step > first:
             before = (step - 1) / CROUCH_STEPS
             excess_before = compute_crouch(body, segments, hands, reaches, before, True).reach_excess
             return before + excess_before / (excess_before - excess) / CROUCH_STEPS
         step += 1
+        if excess <= 0.0 or (step > CROUCH_STEPS and first > 0):  # it is before the first step, or was left out
+            first, step = 0, 0
     return 1.0
 
 
