@@ -9,6 +9,7 @@ import poise
 from poise.model.anatomy.rest_geometry import compute_body_frame
 from poise.model.joints import Kind
 from poise.model.roles.bone_names import parse_joint_name
+from poise.model.roles.role_search import MIN_CONFIDENCE
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 # name, axis, place of the left side [m]: x ahead, z up
@@ -104,8 +105,8 @@ def test_a_link_below_the_wrist_is_no_upper_arm():
 
 @pytest.mark.parametrize(
     ("name", "part"),
-    [("waist_motor_a_ball_joint", "waist"), ("arm_l_wrist_b_ball_joint", "wrist"), ("l_ball_joint", "toe"),
-     ("foot_ball_l", "toe")],
+    [("waist_motor_a_ball_joint", "waist"), ("arm_l_wrist_b_ball_joint", "wrist"), ("l_ankle_a_ball_joint", "ankle"),
+     ("l_ball_joint", "toe"), ("foot_ball_l", "toe"), ("L_Calf_Ball", "toe")],
 )  # fmt: skip
 def test_a_ball_joint_of_a_rod_is_no_toe(name, part):
     assert parse_joint_name(name).part == part
@@ -133,3 +134,69 @@ def test_where_a_drive_is_does_not_turn_the_body(drive):
     robot = build_robot(LEG, ARM, drive=drive)
     body = compute_body_frame(robot, poise.find_roles(robot).joints)
     np.testing.assert_allclose(body.left, (0.0, 1.0, 0.0), atol=1e-12)
+
+
+@pytest.mark.parametrize("splay_deg", [10.0, 30.0])
+def test_splayed_axes_of_both_sides_do_not_turn_the_body(splay_deg):
+    """Axes of rolls lead outwards on both sides."""
+    robot = build_robot(LEG, ARM)
+    axes = np.array(robot.axes)
+    angle = np.radians(splay_deg)
+    for side, sign in (("l", 1.0), ("r", -1.0)):
+        for name in ("hip_roll", "shoulder_roll"):
+            axes[robot.index(f"{side}_{name}")] = np.cos(angle), sign * np.sin(angle), 0.0
+    splayed = poise.Skeleton.build(
+        robot.names, robot.parents.tolist(), robot.kinds, offsets=robot.A[:, :3], axes=axes, up="z"
+    )
+    body = compute_body_frame(splayed, poise.find_roles(robot).joints)
+    np.testing.assert_allclose(body.left, (0.0, 1.0, 0.0), atol=1e-12)
+
+
+def test_a_spine_below_arms_on_the_hips_is_no_neck():
+    """A person's arms hang on the joint of the legs; the spine carries the head alone."""
+    names, parents, points = ["Hips"], [-1], [(0.0, 0.0, 1.0)]
+
+    def add(name, above, place):
+        parents.append(names.index(above))
+        names.append(name)
+        points.append(place)
+
+    for name, height in (("Spine", 1.1), ("Spine1", 1.2), ("Spine2", 1.3), ("Neck", 1.5), ("Head", 1.6)):
+        add(name, names[-1], (0.0, 0.0, height))
+    for side, sign in (("Left", 1.0), ("Right", -1.0)):
+        for chain in ((("Arm", 0.2, 1.45), ("ForeArm", 0.45, 1.45), ("Hand", 0.7, 1.45)),
+                      (("UpLeg", 0.1, 0.95), ("Leg", 0.1, 0.5), ("Foot", 0.1, 0.1))):  # fmt: skip
+            above = "Hips"
+            for name, y, z in chain:
+                add(f"{side}{name}", above, (0.0, sign * y, z))
+                above = f"{side}{name}"
+    offsets = [np.subtract(p, points[above] if above >= 0 else 0.0) for p, above in zip(points, parents, strict=True)]
+    person = poise.Skeleton.build(names, parents, [Kind.BALL] * len(names), offsets=offsets, up="z")
+    found = poise.find_roles(person).joints
+    assert (found["spine"], found["neck"], found["head"]) == ("Spine", "Neck", "Head")
+
+
+def test_a_leg_named_once_by_leg_has_a_knee():
+    named = {"hip_roll": "thigh", "knee": "leg", "ankle": "foot"}
+    leg = [part for part in rename(LEG, **named) if part[0] in named.values()]
+    robot = build_robot(leg, ARM)
+    assert find_left(robot)["LowerLeg"] == "leg"
+    assert poise.find_roles(robot).confidence["leftLowerLeg"] >= MIN_CONFIDENCE
+
+
+def test_three_numbered_hinges_with_a_knee_at_the_end_are_not_split():
+    """A roll, a pitch further out and a knee; the foot is a part of the shin."""
+    leg = [("leg_1", X, (0.0, 0.1, 0.9)), ("leg_2", Y, (0.0, 0.2, 0.9)), ("leg_3", Y, (0.0, 0.2, 0.5)),
+           ("foot", (0.0, 0.0, 0.0), (0.0, 0.2, 0.1))]  # fmt: skip
+    assert find_left(build_robot(leg, ARM)).get("LowerLeg") != "leg_2"
+
+
+def test_a_wrist_that_only_twists_ends_the_forearm():
+    arm = [(f"j{number}", axis, place) for number, (_, axis, place) in enumerate(ARM[:4], 1)]
+    arm += [("j6", Z, (0.0, 0.2, 0.85)), ("tool", (0.0, 0.0, 0.0), (0.0, 0.2, 0.65))]
+    assert find_left(build_robot(LEG, arm))["Hand"] == "j6"
+
+
+def test_a_head_may_be_ahead_of_the_shoulders():
+    neck = [("zpan", Z, (0.15, 0.0, 1.35)), ("ztilt", Y, (0.25, 0.0, 1.38))]
+    assert poise.find_roles(build_robot(LEG, NUMBERED_ARM, neck=neck)).joints["head"] == "ztilt"

@@ -95,17 +95,19 @@ _PAIRED_PARTS = ("UpperLeg", "UpperArm")
 
 
 def _drop_drive_offsets(skeleton: Skeleton, joints: Mapping[str, str], part: str, way: Floats) -> Floats:
-    """Drop the parts along their axes from the way between two hinges.
+    """Drop the part along their axis from the way between two parallel hinges.
 
     Where along its axis a hinge is says nothing of the limb: its drive is there, in some robots in front of one leg and
-    behind the other. Axes across the body stay.
+    behind the other. Axes across the body stay, and so do those that are splayed.
     """
-    for row in (skeleton.index(joints[f"{side}{part}"]) for side in SIDES):
-        if skeleton.kinds[row] == Kind.HINGE:
-            axis = compute_hinge_axis(skeleton, row)
-            if abs(float(axis @ way)) < _MAX_HINGE_COSINE * float(np.linalg.norm(way)):
-                way = remove_component(way, axis)
-    return way
+    rows = [skeleton.index(joints[f"{side}{part}"]) for side in SIDES]
+    if any(skeleton.kinds[row] != Kind.HINGE for row in rows):
+        return way
+    left, right = (compute_hinge_axis(skeleton, row) for row in rows)
+    cosine = float(left @ right)
+    axis = normalise(left + np.copysign(1.0, cosine) * right)
+    is_across = abs(float(axis @ way)) >= _MAX_HINGE_COSINE * float(np.linalg.norm(way))
+    return way if is_across or abs(cosine) < _PARALLEL_COSINE else remove_component(way, axis)
 
 
 def compute_hinge_axis(skeleton: Skeleton, row: int) -> Floats:
@@ -418,6 +420,7 @@ _CLEAR_BEND_SINE = float(np.sin(np.radians(5.0)))
 _MIN_BEND_COSINE = 0.5
 # cosine: a hinge within 45 degrees of a bone's direction twists the bone
 _MAX_HINGE_COSINE = float(np.sqrt(0.5))
+_PARALLEL_COSINE = 0.999  # 2.6 degrees: hinges of both sides whose axes are one direction
 # of the smaller part of its range: a hinge that turns so much further to one side of a straight limb bends to that
 # side; one of twenty robots turns 3 times as far to the wrong one. Below the second a hinge is locked.
 _ONE_SIDED_RATIO, _MIN_RANGE_RAD = 3.5, np.radians(10.0)

@@ -86,8 +86,8 @@ _KNOWN_WORDS = (
 _SPLIT_TOKENS = {"lu": ("l", "u"), "ru": ("r", "u"), "lf": ("l", "f"), "rf": ("r", "f")}
 
 
-# parts before "ball" in names of the ball of a foot
-_BALL_PARTS = ("", "leg", "ankle", "foot", "toe")
+# words before "ball_joint" in names of a robot's rods, as in "waist_motor_a_ball_joint"
+_ROD_WORDS = ("a", "b", "motor", "rod")
 
 
 class NameTokens(NamedTuple):
@@ -120,7 +120,7 @@ def parse_joint_name(name: str, *, roll_is_axis: bool = False, rl_is_right: bool
     roll_is_axis  the rig names its hinges pitch, roll and yaw; else a roll is a twist bone
     rl_is_right   RL is the right leg, besides LL; else it is the rear left one
     """
-    words = tokenize_name(name)
+    words = _drop_ball_joint(tokenize_name(name))
     numbers: list[int] = []
     part = side = ""
     unknown_words: list[str] = []
@@ -131,7 +131,7 @@ def parse_joint_name(name: str, *, roll_is_axis: bool = False, rl_is_right: bool
         elif (word, next_word) in _PART_OF_PAIR:
             part, numbers = _PART_OF_PAIR[word, next_word], []
         elif word in _PART_OF_WORD:
-            part, numbers = _merge_part(part, word), []
+            part, numbers = _merge_part(part, _PART_OF_WORD[word]), []
         elif word in _SIDE_OF_WORD:
             side = side or ("right" if word == "rl" and rl_is_right else _SIDE_OF_WORD[word])
         elif word == "ll" and rl_is_right:
@@ -148,12 +148,18 @@ def parse_joint_name(name: str, *, roll_is_axis: bool = False, rl_is_right: bool
     )
 
 
-def _merge_part(previous_part: str, word: str) -> str:
+def _drop_ball_joint(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Drop the word "ball" from names of rods. There it is a kind of joint."""
+    return tuple(
+        word
+        for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False)
+        if not (word == "ball" and after == "joint" and before in _ROD_WORDS)
+    )
+
+
+def _merge_part(previous_part: str, part: str) -> str:
     """Merge the part of one more word. The last one counts ("LeftHandIndex"), but a pair that it ends stays."""
-    part = _PART_OF_WORD[word]
     absorbed_parts = {"thigh": ("leg",), "shin": ("leg",), "upperarm": ("arm",), "forearm": ("arm",)}
-    if word == "ball" and previous_part not in _BALL_PARTS:  # a ball joint of a rod, as in "waist_a_ball_joint"
-        return previous_part
     if part in absorbed_parts.get(previous_part, ()) or (
         part == "finger" and previous_part in FINGERS
     ):  # "IndexFinger1"

@@ -120,12 +120,12 @@ def _assign_arms(tree: CharacterTree, pair: limb_structure.LimbPair) -> list[dic
 
 
 def _drop_twists(tree: CharacterTree, rows: list[int]) -> list[int]:
-    """Drop the twist hinges of a forearm. The last joint stays."""
-    lower = rows[1]
+    """Drop the twist hinges of a forearm. Those without another hinge below them stay."""
+    last = max((row for row in rows if tree.hinge_mask[row]), default=-1)
     return [
         row
         for row in rows
-        if row in (*rows[:2], rows[-1]) or not (tree.hinge_mask[row] and tree.is_twist(row, lower, rows[-1]))
+        if row in (*rows[:2], last) or not (tree.hinge_mask[row] and tree.is_twist(row, rows[1], rows[-1]))
     ]
 
 

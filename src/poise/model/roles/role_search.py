@@ -42,6 +42,9 @@ HEAD_CHAIN_CONFIDENCE = 0.5
 _CONFLICT_CONFIDENCE = 0.6
 # fraction of a leg's length: named hips further away are a root on the ground or in the chest
 _MAX_HIP_FRACTION = 0.25
+# fraction of a robot's trunk: a head is no further below the shoulders; rods of a waist end at half of the trunk
+_MAX_HEAD_DROP = 0.3
+_MIN_SQUARE = 1e-300  # of a trunk's length
 
 
 def find_trunk(tree: CharacterTree, limbs: Mapping[str, Role], confidence: float) -> dict[str, Role]:
@@ -55,8 +58,11 @@ def find_trunk(tree: CharacterTree, limbs: Mapping[str, Role], confidence: float
         return roles
     roles["hips"] = hips
     path = [row for row in tree.find_path_between(hips.row, top_row)[1:] if row != roles.get("head", hips).row]
-    above_arms = path if chest_row == hips.row else path[path.index(chest_row) + 1 :] if chest_row in path else []
-    neck_candidates = set(above_arms)
+    neck_candidates = set(path[path.index(chest_row) + 1 :]) if chest_row in path else set[int]()
+    if chest_row == hips.row:  # arms and legs on one link: what is above the arms by its place
+        neck_candidates = {
+            row for row in path if _measure_rise(tree, row, limbs) > 0.0 and not _is_named_spine(tree, row)
+        }
     neck_rows = [row for row in path if tree.tokens[row].part == "neck" or row in neck_candidates]
     neck_set = set(neck_rows)
     if neck_rows:
@@ -75,6 +81,10 @@ def _find_first_joints(limbs: Mapping[str, Role], roles: tuple[str, ...]) -> lis
 
 def _is_below(tree: CharacterTree, upper_row: int, row: int) -> bool:
     return upper_row >= 0 and row != upper_row and tree.is_above(upper_row, row)
+
+
+def _is_named_spine(tree: CharacterTree, row: int) -> bool:
+    return tree.tokens[row].part in ("spine", "waist")
 
 
 def _is_spine(tree: CharacterTree, row: int) -> bool:
@@ -131,18 +141,19 @@ def _find_head(tree: CharacterTree, chest_row: int, limbs: Mapping[str, Role], c
     )
     if len(head_chain) > 1 and not tree.children[head_chain[-1]] and _has_leaf_ends(tree, limbs):
         head_chain = head_chain[:-1]
-    if any(tree.hinge_mask) and not _is_above_arms(tree, head_chain[-1], limbs):  # rods of a robot's waist
+    if any(tree.hinge_mask) and _measure_rise(tree, head_chain[-1], limbs) < -_MAX_HEAD_DROP:  # rods of a waist
         return {}
     return {"head": Role(head_chain[-1], HEAD_CHAIN_CONFIDENCE, "the top of the joints between the arms")}
 
 
-def _is_above_arms(tree: CharacterTree, row: int, limbs: Mapping[str, Role]) -> bool:
-    """Return whether a joint is above the arms, along the trunk."""
+def _measure_rise(tree: CharacterTree, row: int, limbs: Mapping[str, Role]) -> float:
+    """Measure how far a joint is above the arms, along the trunk and by its length. 0 without known limbs."""
     ends = [_find_first_joints(limbs, parts) for parts in (("UpperLeg", "LowerLeg"), ("UpperArm", "LowerArm"))]
     if not all(ends):
-        return True
+        return 0.0
     hips, shoulders = (tree.positions[rows].mean(axis=0) for rows in ends)
-    return float((tree.positions[row] - shoulders) @ (shoulders - hips)) > 0.0
+    trunk = shoulders - hips
+    return float((tree.positions[row] - shoulders) @ trunk) / max(float(trunk @ trunk), _MIN_SQUARE)
 
 
 def _find_head_chain(tree: CharacterTree, row: int) -> list[int]:

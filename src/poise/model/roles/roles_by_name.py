@@ -25,6 +25,8 @@ SegmentSlots = list[list[int]]
 _HINGE_DISTANCE_RATIO = 0.8
 # fraction of a limb's whole length: bones of a robot's limb are longer
 _MIN_BONE_FRACTION = 0.1
+# the shorter bone of a leg by the longer one; a hip's drives are nearer to each other
+_MIN_BONE_RATIO = 0.4
 # hinges of most shoulders
 _SHOULDER_HINGES = 3
 # rows examined per segment; more rows have the name by mistake
@@ -123,14 +125,14 @@ def _read_leg_slots(find_rows: _NamedParts) -> Iterator[SegmentSlots]:
     if not (thigh or shin) and len(leg_bones) > 1:
         # leg 1, leg 2, leg 3 are bones; in a robot they are hinges, several of them in one hip or ankle
         is_robot = any(tree.hinge_mask[row] for row in leg_bones)
-        thigh, shin, *others = _split_hinges(tree, leg_bones) if is_robot else [[row] for row in leg_bones]
+        thigh, shin, *others = _split_leg(tree, leg_bones) if is_robot else [[row] for row in leg_bones]
         foot, toes = (foot or [*others, []][0]), (toes or [*others, [], []][1])
-    elif thigh and _are_hinges(tree, [*hip, *thigh]):  # hinges of one joint
-        thigh = [*hip, *thigh]
     elif not thigh:
         thigh, shin = (leg_bones, shin) if shin and leg_bones else (hip, shin or leg_bones)
     elif not shin:
         shin = leg_bones
+    if thigh and thigh != hip and _are_hinges(tree, [*hip, *thigh]):  # hinges of one joint
+        thigh = [*hip, *thigh]
     if ankle:
         yield [thigh, shin, ankle, toes or foot]
     if len(foot) > 1 and not toes and not find_rows.tree.hinge_mask[foot[0]]:  # foot 1, foot 2
@@ -198,6 +200,15 @@ def _split_hinges(tree: CharacterTree, rows: list[int]) -> SegmentSlots:
     farthest = [index for index, span in spans.items() if span >= _HINGE_DISTANCE_RATIO * max(spans.values())]
     elbow = min(farthest, key=lambda index: abs(index - _SHOULDER_HINGES))  # twists may be at the elbow, too
     return [rows[:elbow], [rows[elbow]], [rows[-1]]]
+
+
+def _split_leg(tree: CharacterTree, rows: list[int]) -> SegmentSlots:
+    """Split the numbered hinges of a leg. Nothing where the last one may be a knee: feet are fixed in some robots."""
+    thigh, shin, end = _split_hinges(tree, rows)
+    if not shin:
+        return [[], [], []]
+    lengths = [tree.measure_distance(thigh[0], shin[0]), tree.measure_distance(shin[0], end[0])]
+    return [thigh, shin, end] if min(lengths) > _MIN_BONE_RATIO * max(lengths) else [[], [], []]
 
 
 def _find_palm(find_rows: _NamedParts) -> list[int]:
