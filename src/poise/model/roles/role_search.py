@@ -147,7 +147,10 @@ def _find_head(tree: CharacterTree, chest_row: int, limbs: Mapping[str, Role], c
 
 
 def _measure_rise(tree: CharacterTree, row: int, limbs: Mapping[str, Role]) -> float:
-    """Measure how far a joint is above the arms, along the trunk and by its length. 0 without known limbs."""
+    """Measure the rise of a joint over the arms [trunk lengths].
+
+    It is along the trunk; 0 without known limbs.
+    """
     ends = [_find_first_joints(limbs, parts) for parts in (("UpperLeg", "LowerLeg"), ("UpperArm", "LowerArm"))]
     if not all(ends):
         return 0.0
