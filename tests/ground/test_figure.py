@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import poise
 from poise import Clip, InputError, Kind, Pose, Skeleton, UnsupportedError
 from poise.ground.figure.figure import HEIGHT, figure_of
+from poise.ground.figure.motion import rest_motion
 from poise.maths import rotations
 from tests.contracts.moved_skeletons import QUARTER, in_units, placed
 from tests.ground.clips import clip_of
@@ -160,3 +165,23 @@ def test_the_roles_of_a_sidecar_win(tmp_path):
     rig = poise.load(tmp_path / "figure.bvh")
     legs = {leg.name: leg.foot for leg in figure_of(rig.clips[0], rig=rig).legs}
     assert legs == {"left": "c", "right": "a"}
+
+
+def test_a_rest_pose_keeps_no_skeleton_alive():
+    """What is kept of it lives as long as the skeleton, and holds none of it."""
+    rig = poise.load(poise.sample("humanoid"))
+    figure = figure_of(rig.clips[0], rig=rig)
+    first = rest_motion(figure)
+    other = replace(figure, trunk=figure.mover, arms=())
+    assert rest_motion(other).figure is other
+    np.testing.assert_array_equal(rest_motion(other).places, first.places)
+    made = skeleton()
+    walk = Clip(np.zeros(1), Pose(made, made.rest_q[None]))
+    seen = weakref.ref(made)
+    gc.disable()
+    try:
+        rest_motion(figure_of(walk))
+        del made, walk
+        assert seen() is None
+    finally:
+        gc.enable()

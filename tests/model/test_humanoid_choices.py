@@ -238,3 +238,14 @@ def test_legs_given_in_the_sidecar_stand_for_themselves(data):
     found = poise.find_roles(dataclasses.replace(rig, humanoid=given, sidecar_roles=frozenset(given)))
     assert found.legs[0] == poise.Leg("left", "b_LeftLeg01_015", "b_LeftLeg02_016", "b_LeftFoot02_018", None)
     assert found.reasons["leftFoot"] == "the sidecar"
+
+
+def test_roles_that_a_caller_changes_stay_for_others():
+    skeleton = poise.load(poise.sample("humanoid")).skeleton
+    found = poise.find_roles(skeleton)
+    hand = found.joints["leftHand"]
+    found.joints.clear()
+    found.confidence["rightHand"] = 0.0
+    again = poise.find_roles(skeleton)
+    assert again.joints["leftHand"] == hand
+    assert again.confidence["rightHand"] > 0.0

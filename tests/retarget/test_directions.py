@@ -166,3 +166,5 @@ def test_of_many_clips_some_are_sampled():
     assert 500 <= sum(len(world.positions) for world in worlds) <= 1016  # a frame of each may be over
     assert len(sample_worlds(clips[:3])) == 3
     assert sample_worlds([]) == []
+    empty = poise.Clip(np.zeros(0), clips[0].poses[:0])
+    assert len(sample_worlds([empty, clips[0]] * 9)) == 9

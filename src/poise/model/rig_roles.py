@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -45,7 +45,10 @@ def find_roles(rig: Rig | Skeleton) -> Roles:
 
 
 def _add_skeleton(roles: JointRoles, skeleton: Skeleton, clips: tuple[Clip, ...]) -> Roles:
-    fields = {field.name: getattr(roles, field.name) for field in dataclasses.fields(roles)}
+    fields: dict[str, Any] = {field.name: getattr(roles, field.name) for field in dataclasses.fields(roles)}
+    for name, value in fields.items():  # a caller may change its mappings; those of the cache stay
+        if isinstance(value, dict):
+            fields[name] = dict(cast("dict[str, str | float]", value))
     return Roles(**fields, skeleton=skeleton, clips=clips)
 
 

@@ -34,8 +34,8 @@ class SampledWorld(NamedTuple):
 
 def sample_worlds(clips: Sequence[Clip]) -> list[SampledWorld]:
     """Sample the frames of clips for measuring a character."""
-    stride = max(1, -(-len(clips) // _MAX_MEASURED_CLIPS))
-    chosen = [clip for clip in clips[::stride] if len(clip)]
+    chosen = [clip for clip in clips if len(clip)]
+    chosen = chosen[:: max(1, -(-len(chosen) // _MAX_MEASURED_CLIPS))]
     total = sum(len(clip) for clip in chosen)
     stride = max(1, -(-total // _MAX_MEASURED_FRAMES))
     worlds = [clip.poses[::stride].world for clip in chosen]

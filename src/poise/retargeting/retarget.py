@@ -81,7 +81,7 @@ _STAGES = 3  # of the progress: measuring the source, moving the target, plantin
 _IN_PLACE_NOTE = "skate, depth and floating of feet are not measured in place: the ground passes under the character"
 _LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot", "Toes")
 _ARM_PARTS = ("UpperArm", "LowerArm", "Hand")
-_BLOCK_FRAMES = 1024  # frames in memory at once, besides the answer
+_BLOCK_FRAMES = 1024  # frames whose configurations are made at once
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,6 +19,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise, snap_to_axis
 from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, compute_rest_transforms
+from poise.model.joint_tree import list_below
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.character_tree import SAME_AXIS
@@ -102,7 +103,7 @@ def _find_centre(target: Rig, row: int, shapes: CollisionShapes) -> Floats:
     It is at rest, in the frame of the link, by masses or by shapes.
     """
     skeleton, world = target.skeleton, compute_rest_transforms(target.skeleton)
-    below = [other for other in range(len(skeleton)) if row in skeleton.list_path(other)]
+    below = list_below(skeleton.parents, row)
     inertials: Mapping[str, Inertial] = getattr(skeleton.source, "inertials", {})
     parts = [(other, inertials[skeleton.names[other]]) for other in below if skeleton.names[other] in inertials]
     centres = [world[other, :3, :3] @ inertial.centre + world[other, :3, 3] for other, inertial in parts]

@@ -142,12 +142,15 @@ def _find_leading_steps(lone: Bools) -> Ints:
 
 def rest_motion(figure: Figure) -> Motion:
     """The rest pose as a motion of one frame."""
-    skeleton = figure.skeleton
+    skeleton, times = figure.skeleton, np.zeros(1)
 
-    def measure() -> Motion:
-        return motion_of(Clip(np.zeros(1), Pose(skeleton, skeleton.rest_q[None])), figure)
+    def measure() -> tuple[Floats, Floats]:  # the arrays alone: a figure would keep its skeleton alive
+        motion = motion_of(Clip(times, Pose(skeleton, skeleton.rest_q[None])), figure)
+        return motion.places, motion.turns
 
-    return get_or_compute(skeleton, "rest motion", (figure.legs, figure.up, figure.metre), measure)
+    return Motion(
+        figure, times, *get_or_compute(skeleton, "rest legs", (figure.legs, figure.up, figure.metre), measure)
+    )
 
 
 def motion_of(clip: Clip, figure: Figure) -> Motion:

@@ -12,6 +12,7 @@ from poise.io.bone_end import LinkShape
 from poise.io.collision_shapes import CollisionShapes
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.model.joint_tree import list_below
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
 
@@ -64,7 +65,7 @@ def find_robot_sole(
     axes        rotation (4,) from heading, up, right to the joint, about
     leg_length  thigh and shin [file units]
     """
-    below = {other for other in range(len(skeleton)) if row in skeleton.list_path(other)}
+    below = set(list_below(skeleton.parents, row))
     own = [(shape_row, shape) for shape_row, shape in shapes.shapes if shape_row in below]
     if own:
         return _measure_sole(skeleton, row, axes, own, leg_length)

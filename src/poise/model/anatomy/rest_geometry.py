@@ -378,7 +378,7 @@ def transport_vectors(vectors: Floats, start: Floats, end: Floats, half_turn_axi
 
     For opposite directions the rotation is about `half_turn_axis`.
     """
-    if start is end:
+    if np.array_equal(start, end):
         return vectors
     if float(start @ end) < _OPPOSITE_COSINE:
         return rotate(about(half_turn_axis, np.pi), vectors)
