@@ -95,7 +95,7 @@ _PAIRED_PARTS = ("UpperLeg", "UpperArm")
 
 
 def _drop_drive_offsets(skeleton: Skeleton, joints: Mapping[str, str], part: str, way: Floats) -> Floats:
-    """Drop the way along two parallel hinges from that between them.
+    """Drop the way along the axes of two parallel hinges.
 
     Where along its axis a hinge is says nothing of the limb: its drive is there, in some robots in front of one leg and
     behind the other. Axes across the body stay, and so do those that are splayed.
