@@ -43,7 +43,7 @@ MAX_LIMIT_ROUNDS, AT_LIMIT, MAX_STEP = 4, 1e-9, 0.6
 _MIN_SINE = 0.2  # the error of a direction that points backwards is divided by at least this
 _TINY = 1e-12
 # nearer than their reach by less, the cost of a pair grows slower than a square: with an edge at the reach, steps would
-# go to and fro, as each knows only the pairs that count where it begins
+# go to and fro, as each knows only the pairs that count where it begins. In lengths of a robot whose leg is 0.6 long
 PAIR_ONSET = 0.004
 SPEED_ONSET = 0.08  # the same of a speed, by the one from which on it counts
 

@@ -16,6 +16,7 @@ from poise.kernels.clip_least_squares import (
     AT_LIMIT,
     BASE_COLUMNS,
     MAX_STEP,
+    SLIDE,
     Tasks,
     compute_measure_size,
     compute_step,
@@ -27,19 +28,24 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, allocate_aligned
 from poise.maths.frame_masks import count_frames_to
 
+# of the depth of capsules in each other [1 / length of `clip_solve`]: more than places of swinging feet and of the base
+# have, whose squared weights are up to 100, less than those of standing feet
 PAIR_WEIGHT = 40.0
+# what is added to the diagonal of the matrix, in the unit of its weights (by squares of rad and lengths), which are 0.5
+# to 6000: at first and at least it only keeps the matrix solvable. A step to a lower cost divides it by the factor
 _FIRST_DAMPING, _LEAST_DAMPING, _DAMPING_FACTOR = 1e-3, 1e-5, 10.0
 # of frames that a step makes worse: how much shorter it becomes there, how often, and how often before it becomes
 # shorter in all frames; how many frames beside them go with them, and over how many more the step fades in
 _SHORTER, _MAX_SHORTENED, _SHORTENED_ALONE = 0.4, 6, 2
 _SHORTENED_AROUND, _FADED_AROUND = 3, 8
-# least and largest damping of such frames in the next step, and the factor on what they had; how many steps in a row
-# may be of no use
-_REFUSED_DAMPING, _MOST_DAMPING, _REFUSAL_FACTOR, _MAX_REFUSALS = 0.1, 10.0, 20.0, 3
+# least and largest damping of such frames in the next step, and the factor on what they had. A step of no use has the
+# same factor on that of all frames, with no largest one; how many in a row end the descent
+_HELD_DAMPING, _MOST_SHORTENED_DAMPING, _REFUSAL_FACTOR, _MAX_REFUSALS = 0.1, 10.0, 20.0, 3
 # how often unknowns go to limits in a step
 _LIMIT_ROUNDS = 2
-# a frame is at rest after a shorter step [lengths of `clip_solve`, rad]: a tenth of a millimetre, a tenth of a degree
-_AT_REST = np.append(np.full(3, 1e-4), np.full(3, 2e-3)), 2e-3
+# a frame is at rest after a shorter step, if damping did not hold it: a tenth of a millimetre of a person, a tenth of a
+# degree
+_REST_LENGTH, _REST_ANGLE_RAD = 1e-4, 2e-3
 # frames beside one that moves that go on with it, frames that stay beside those, and the share of frames from which on
 # all go on
 _MOVED_AROUND, _ENDS, _MOST = 8, 2, 0.7
@@ -134,7 +140,7 @@ class _Taken(NamedTuple):
     """A step to a lower cost.
 
     motion   after it
-    gain     of the cost
+    gain     of the cost; infinite where damping or a shorter step kept it small
     damping  (F,) of the next step
     moved    (F,) frames not at rest
     """
@@ -165,7 +171,7 @@ def descend(
             refusals += 1
             if refusals > _MAX_REFUSALS:
                 return motion, count
-            damping = np.maximum(_REFUSAL_FACTOR * damping, _REFUSED_DAMPING)
+            damping = np.maximum(_REFUSAL_FACTOR * damping, _HELD_DAMPING)
             continue
         motion, damping, refusals = taken.motion, taken.damping, 0
         if taken.gain <= least_gain * before.cost:
@@ -220,6 +226,7 @@ class _Work:
         self._gradients = np.empty((frames, unknowns))
         self._changes, self._excess, self._stiffness = (np.empty((frames, unknowns)) for _ in range(3))
         self._other_ties = tuple(np.empty((frames, unknowns)) for _ in range(3))
+        self._rest = _list_rest_steps(problem.nodes, unknowns)
         self._measure_work = np.empty(compute_measure_size(len(problem.nodes.parents)))
         self._step_work = allocate_aligned(compute_step_size(frames, unknowns))
 
@@ -230,6 +237,7 @@ class _Work:
         speeds are costs between frames. What was shortened is damped in the next step.
         """
         step, share = self._compute_step(motion, damping), np.ones(len(damping))
+        is_held = damping >= _HELD_DAMPING  # steps are small there wherever the lowest cost is
         for count in range(_MAX_SHORTENED):
             part = share[:, None] * step
             moved = self._move(motion, part)
@@ -238,14 +246,16 @@ class _Work:
                 is_shorter = share < 1.0
                 damping = np.where(
                     is_shorter,
-                    np.clip(_REFUSAL_FACTOR * damping, _REFUSED_DAMPING, _MOST_DAMPING),
+                    np.clip(_REFUSAL_FACTOR * damping, _HELD_DAMPING, _MOST_SHORTENED_DAMPING),
                     np.maximum(damping / _DAMPING_FACTOR, _LEAST_DAMPING),
                 )
-                gain = np.inf if is_shorter.any() else before.cost - after.cost
-                return _Taken(moved, gain, damping, _find_moved(part) | is_shorter)
-            to_worse = count_frames_to((after.costs > before.costs) & self._problem.is_moving)
-            if count >= _SHORTENED_ALONE:
-                to_worse[:] = 0.0
+                gain = np.inf if (is_shorter | is_held).any() else before.cost - after.cost
+                is_moved = np.any(np.abs(part) > self._rest, axis=1)
+                return _Taken(moved, gain, damping, is_moved | is_shorter | is_held)
+            is_worse = (after.costs > before.costs) & self._problem.is_moving
+            if count >= _SHORTENED_ALONE or not is_worse.any():  # without a worse frame, it is the ties
+                is_worse[:] = True
+            to_worse = count_frames_to(is_worse)
             share = share * np.clip((to_worse - _SHORTENED_AROUND) / _FADED_AROUND, _SHORTER, 1.0)
         return None
 
@@ -307,12 +317,11 @@ class _Work:
         return _Measured(float(costs.sum()) + cost, costs)
 
 
-def _find_moved(step: Floats) -> Bools:
-    """Find the frames (F,) not at rest in a step (F, K)."""
-    base, joints = _AT_REST
-    size = np.abs(step)
-    moved: Bools = np.any(size[:, :BASE_COLUMNS] > base, axis=1) | np.any(size[:, BASE_COLUMNS:] > joints, axis=1)
-    return moved
+def _list_rest_steps(nodes: NodeArrays, unknowns: int) -> Floats:
+    """List the largest steps (K,) of unknowns at rest. Those of slides are lengths."""
+    rest = np.full(unknowns, _REST_ANGLE_RAD)
+    rest[:3] = rest[nodes.columns[(nodes.kinds == SLIDE) & (nodes.columns >= 0)]] = _REST_LENGTH
+    return rest
 
 
 def list_steps(motion: JointMotion) -> Floats:

@@ -27,13 +27,13 @@ from poise.maths.frame_masks import count_frames
 
 # Lengths are solved in those of a robot whose leg (thigh and shin) is this long, whatever the unit of its file.
 LEG_LENGTH = 0.6
-# weights of squared changes of step at 60 frames a second: joints [1/rad], place and rotation of the base
+# weights of squared changes of step at 60 frames a second: joints [1/rad^2], place and rotation of the base
 _JOINT_SMOOTHING, _PLACE_SMOOTHING, _TURN_SMOOTHING = 1.5, 200.0, 1.0
 # the same of what is added to a given motion: feet that are moved move the base over a tenth of a second
 _NEAR_JOINT_SMOOTHING, _NEAR_PLACE_SMOOTHING, _NEAR_TURN_SMOOTHING = 40.0, 20000.0, 1000.0
-# weight of squared distances of joints from rest: joints that no task needs
+# weight of squared distances of joints from rest [1/rad^2]: for ways of joints to change without any task
 REST_WEIGHT = 1e-3
-# the same of joints from those of a given motion [1/rad]
+# the same of joints from those of a given motion [1/rad^2]
 _NEAR_WEIGHT = 1.0
 # weights of speeds above the limit, of which a part is aimed at, and of capsules
 _SPEED_WEIGHT, _SPEED_SHARE = 15000.0, 0.93
@@ -229,7 +229,8 @@ def _solve(clip: _Clip, motion: JointMotion) -> tuple[JointMotion, int]:
     Firm feet would leave no way out to limbs that are deep in others.
     """
     stride = max(1, count_frames(clip.times, _COARSE_STEP_S))
-    frames = np.append(np.arange(0, len(clip.times) - 1, stride), len(clip.times) - 1)
+    # evenly, as changes of step count as if all steps took the same time
+    frames = np.rint(np.linspace(0, len(clip.times) - 1, 1 + -(-(len(clip.times) - 1) // stride))).astype(np.int64)
     coarse = clip.take(frames).build()
     weights = np.minimum(coarse.tasks.weights, _SOFT_WEIGHT)
     soft = coarse._replace(tasks=coarse.tasks._replace(weights=weights), speed_weight=_SOFT_SPEED_WEIGHT)
