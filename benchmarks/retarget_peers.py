@@ -4,8 +4,8 @@
 
 POISE_G1 is the folder of the G1 of the wheel example-robot-data (g1_description, with meshes), POISE_GMR that of
 GMR (github.com/YanjieZe/GMR at GMR_COMMIT; its files are checked by hash). GMR has a table for BVH files of one kind:
-places, rotations, offsets and scales come from Poise's match here, so that both move the same bodies. Without GMR its
-rows are left out.
+here rotations, scales and places on the links come from Poise's match and motion without ground, so that both move the
+same bodies. Without GMR its rows are left out.
 """
 
 from __future__ import annotations
@@ -33,15 +33,19 @@ CLIPS = ("bvh/cmu_12_01_walk.bvh", "bvh/jesse_dance_rokoko.bvh", "bvh/jumping_ja
          "bvh/mocapbank.bvh")  # fmt: skip
 G1 = "urdf/g1_29dof.urdf"
 ABOUT_MEASURES = (
-    "Slides are those of ankles while heel and ball of the source stand, soles the lowest points of meshes and spheres "
-    "while anything stands, angles those between joints of source and robot. Self-contact is deeper than 2 mm. "
-    "Milliseconds are those of the processor, on one core, without reading files."
+    "Slides are those of ankles while heel and ball stand, by the contacts that Poise finds in the source, and while "
+    "ankle and toes of the source are slower than 0.15 leg lengths a second. Soles are the lowest points of meshes and "
+    "spheres while anything stands by those contacts, angles those between joints of source and robot. Self-contact is "
+    "deeper than 2 mm. Milliseconds are those of the processor, the least of three runs after a warm-up, without "
+    "reading files."
 )
 RUNS = 3  # of which the quickest counts
+SLOW = 0.15  # leg lengths a second
 GMR_COMMIT = "4f9e8b7b8b47"
 ABOUT_GMR = (
-    f"GMR is its own core at {GMR_COMMIT} with mink, MuJoCo and daqp, one frame after the other. Offsets and scales "
-    "come from Poise's match: by itself it has one table of names for BVH files. Afterwards its motion is moved as a "
+    f"GMR is its own core at {GMR_COMMIT} with mink, MuJoCo and daqp, one frame after the other. By itself it has one "
+    "table of names for BVH files: here rotations and scales come from Poise's match, and each link's place on its "
+    "human body is the mean over Poise's motion of the clip without ground. Afterwards its motion is moved as a "
     "whole, so that half of its flat soles are on the ground. It neither plants feet nor keeps parts apart; its table "
     "asks for places and rotations of fourteen links."
 )
@@ -65,11 +69,6 @@ BODIES = {
         )
     },
 }  # fmt: skip
-LIMB_ROLES = tuple(
-    (f"{side}{first}", f"{side}{last}")
-    for side in ("left", "right")
-    for first, last in (("UpperLeg", "LowerLeg"), ("LowerLeg", "Foot"), ("UpperArm", "LowerArm"), ("LowerArm", "Hand"))
-)  # those of robot_judge.LIMBS
 _ARM_NAMES = ("Arm", "Hand")
 
 
@@ -93,11 +92,15 @@ def build_motion(done: poise.Retargeted, qpos: np.ndarray, speeds: np.ndarray) -
     source = done.bodies[0]
     places = rotations.rotate(source.world_turn, done.source.poses.world.positions)
     ways = np.stack(
-        [places[:, source.rows[last]] - places[:, source.rows[first]] for first, last in LIMB_ROLES], axis=1
+        [places[:, source.rows[last]] - places[:, source.rows[first]] for first, last in robot_judge.LIMB_ROLES], axis=1
     )
+    feet = [[source.rows[role] for role in (f"{side}Foot", f"{side}Toes") if role in source.rows]
+            for side in ("left", "right")]  # fmt: skip
+    rates = np.linalg.norm(np.gradient(places, 1.0 / done.fps, axis=0), axis=-1) / source.leg_length
+    still = np.stack([(rates[:, rows] < SLOW).all(axis=1) for rows in feet], axis=1)
     assert done.contacts is not None
     return Motion(
-        qpos, done.fps, done.contacts.heel.copy(), done.contacts.ball.copy(),
+        qpos, done.fps, done.contacts.heel.copy(), done.contacts.ball.copy(), still,
         ways / np.linalg.norm(ways, axis=-1, keepdims=True), speeds,
     )  # fmt: skip
 
@@ -110,7 +113,11 @@ def order_configurations(done: poise.Retargeted, hinges: list[str]) -> np.ndarra
 
 
 def build_gmr_job(done: poise.Retargeted, ankle_height: float) -> dict[str, Any]:
-    """Build GMR's input: human bodies, offsets to its links, scales. Feet that lie flat are on its floor, at 0."""
+    """Build GMR's input from a motion without ground: human bodies, offsets to its links, scales.
+
+    Feet that lie flat are on its floor, at 0. A link's place on its human body is the mean over the motion: GMR takes
+    one constant place, and proportions differ.
+    """
     source, target = done.bodies
     world = done.source.poses.world
     places = rotations.rotate(source.world_turn, world.positions)
@@ -119,6 +126,7 @@ def build_gmr_job(done: poise.Retargeted, ankle_height: float) -> dict[str, Any]
     assert done.contacts is not None
     ankles = places[:, [source.rows["leftFoot"], source.rows["rightFoot"]], 2]
     floor = float(np.median(ankles[done.contacts.heel & done.contacts.ball])) - ankle_height / scales["leg"]
+    moved = rotations.rotate(target.world_turn, done.poses.world.positions)
     job: dict[str, Any] = {}
     for name, (role, link) in BODIES.items():
         names = [role, role] if role else [f"joint {body.spine.rows[-1]}" for body in (source, target)]
@@ -130,7 +138,16 @@ def build_gmr_job(done: poise.Retargeted, ankle_height: float) -> dict[str, Any]
         job[f"{name}_r"] = rotations.multiply(source.world_turn, world.rotations[:, of_source.carrier])
         job[f"{name}_offset"] = rotations.multiply(of_source.carrier_frame, rotations.inverse(link_frame))
         job[f"{name}_scale"] = scales["arm" if name.endswith(_ARM_NAMES) else "leg"]
+        off = moved[:, link_row] - scale_places(job, name)
+        link_turns = rotations.multiply(job[f"{name}_r"], job[f"{name}_offset"])
+        job[f"{name}_place"] = rotations.rotate(rotations.inverse(link_turns), off).mean(axis=0)
     return job
+
+
+def scale_places(job: dict[str, Any], name: str) -> np.ndarray:
+    """Scale the places (F, 3) of a human body as GMR does: about the hips, whose own scale moves all."""
+    hips = job["Hips_p"]
+    return hips * job["Hips_scale"] + (job[f"{name}_p"] - hips) * job[f"{name}_scale"]
 
 
 def run_gmr(folder: Path, job: dict[str, Any], hinges: list[str]) -> tuple[np.ndarray, float]:
@@ -138,7 +155,7 @@ def run_gmr(folder: Path, job: dict[str, Any], hinges: list[str]) -> tuple[np.nd
     with tempfile.TemporaryDirectory() as name:
         given, out = Path(name) / "job.npz", Path(name) / "out.npz"
         np.savez(given, **job)
-        command = [environments.python("gmr"), harness.HERE / "peers" / "gmr.py", folder, given, out]
+        command = [environments.python("gmr"), harness.HERE / "peers" / "gmr.py", folder, given, out, RUNS]
         tried = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
         if tried.returncode:
             raise RuntimeError(f"GMR stopped: {(tried.stderr.strip().splitlines() or ['no reason'])[-1]}")
@@ -146,7 +163,7 @@ def run_gmr(folder: Path, job: dict[str, Any], hinges: list[str]) -> tuple[np.nd
             names = answers["hinges"].tolist()
             q = answers["q"]
             columns = [7 + names.index(name) for name in hinges]
-            return np.concatenate([q[:, :7], q[:, columns]], axis=1), float(answers["seconds"].sum())
+            return np.concatenate([q[:, :7], q[:, columns]], axis=1), float(answers["seconds"].min())
 
 
 def judge_clip(data: Path, name: str, model: Any, gmr: Path | None) -> list[harness.Row]:
@@ -157,7 +174,8 @@ def judge_clip(data: Path, name: str, model: Any, gmr: Path | None) -> list[harn
     speeds = robot_judge.read_speeds(data / G1, hinges)
     answers = {"Poise": (order_configurations(done, hinges), seconds)}
     if gmr is not None:
-        answers["GMR"] = run_gmr(gmr, build_gmr_job(done, robot_judge.measure_ankle_height(model)), hinges)
+        free = poise.retarget(source, robot, ground=False, clear=False)
+        answers["GMR"] = run_gmr(gmr, build_gmr_job(free, robot_judge.measure_ankle_height(model)), hinges)
     rows = []
     for peer, (qpos, time) in answers.items():
         motion = build_motion(done, qpos, speeds)
@@ -171,11 +189,11 @@ def judge_clip(data: Path, name: str, model: Any, gmr: Path | None) -> list[harn
 
 def main() -> int:
     """Measure and write the table."""
-    data, model = harness.data_folder(), robot_judge.load_judge()
+    data, (model, missing) = harness.data_folder(), robot_judge.load_judge()
     if data is None:
         return harness.exit_code("retarget_peers needs the real clips: set POISE_DATA to their folder")
     if model is None:
-        return harness.exit_code("retarget_peers needs MuJoCo, and POISE_G1: g1_description of example-robot-data")
+        return harness.exit_code(f"retarget_peers is left out: {missing}")
     warnings.simplefilter("ignore")
     gmr, reason = find_gmr()
     poise.retarget(poise.load(poise.sample("humanoid.bvh")), poise.load(data / G1))  # kernels are loaded

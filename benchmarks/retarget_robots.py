@@ -10,6 +10,7 @@ meshes). Without it, or without MuJoCo, self-contact is left out. Times are of t
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -98,7 +99,9 @@ def main() -> int:
     if data is None:
         return harness.exit_code("retarget_robots needs the real clips: set POISE_DATA to their folder")
     warnings.simplefilter("ignore")
-    model = robot_judge.load_judge()
+    model, reason = robot_judge.load_judge()
+    if reason:
+        print(f"Self-contacts are not judged by MuJoCo: {reason}", file=sys.stderr)
     poise.retarget(poise.load(poise.sample("humanoid.bvh")), poise.load(data / G1))  # kernels are loaded
     for clip_name in CLIPS:
         if args.clips in clip_name and args.robots in G1:

@@ -17,13 +17,18 @@ except ImportError:
 
 MIN_DEPTH_M = 0.002  # of a self-contact that counts
 EVERY = 2  # frames of which one is asked for contacts
+G1_FILE = "g1_29dof_rev_1_0.urdf"
 FEET = ("left_ankle_roll_joint", "right_ankle_roll_joint")
-LIMBS = tuple(
-    (f"{side}_{first}_joint", f"{side}_{last}_joint")
+LIMB_ROLES = tuple(
+    (f"{side}{first}", f"{side}{last}")
     for side in ("left", "right")
-    for first, last in (("hip_roll", "knee"), ("knee", "ankle_roll"), ("shoulder_roll", "elbow"),
-                        ("elbow", "wrist_yaw"))
-)  # fmt: skip
+    for first, last in (("UpperLeg", "LowerLeg"), ("LowerLeg", "Foot"), ("UpperArm", "LowerArm"), ("LowerArm", "Hand"))
+)
+_JOINTS = {"UpperLeg": "hip_roll", "LowerLeg": "knee", "Foot": "ankle_roll", "UpperArm": "shoulder_roll",
+           "LowerArm": "elbow", "Hand": "wrist_yaw"}  # fmt: skip
+_JOINT_OF_ROLE = {f"{side}{role}": f"{side}_{joint}_joint" for side in ("left", "right")
+                  for role, joint in _JOINTS.items()}  # fmt: skip
+LIMBS = tuple((_JOINT_OF_ROLE[first], _JOINT_OF_ROLE[last]) for first, last in LIMB_ROLES)
 
 
 class Motion(NamedTuple):
@@ -32,6 +37,7 @@ class Motion(NamedTuple):
     qpos         (F, nq) configurations in MuJoCo's order
     fps          frames a second
     heel, ball   (F, 2) where the left and the right foot of the source stand
+    still        (F, 2) where ankle and toes of the source are slow
     directions   (F, 8, 3) of the source's limbs, in the order of LIMBS: x ahead, z up
     speeds       (nq - 7,) largest speeds of the robot's file [rad/s]
     """
@@ -40,6 +46,7 @@ class Motion(NamedTuple):
     fps: float
     heel: np.ndarray
     ball: np.ndarray
+    still: np.ndarray
     directions: np.ndarray
     speeds: np.ndarray
 
@@ -57,17 +64,22 @@ class Followed(NamedTuple):
     limbs: np.ndarray
 
 
-def load_judge() -> Any:
-    """Load the G1 with its collision meshes in MuJoCo. None without them."""
+def load_judge() -> tuple[Any, str]:
+    """Load the G1 with its collision meshes in MuJoCo. Where that cannot be done, None and the reason."""
     folder = os.environ.get("POISE_G1")
     if folder is None or mujoco is None:
-        return None
-    path = next(Path(folder).glob("**/g1_29dof_rev_1_0.urdf"))
-    text = path.read_text()
-    meshes = next(Path(folder).glob("**/meshes"))
+        return None, "the judge needs MuJoCo, and POISE_G1: g1_description of example-robot-data"
+    path = next(Path(folder).glob(f"**/{G1_FILE}"), None)
+    meshes = next(Path(folder).glob("**/meshes"), None)
+    if path is None or meshes is None:
+        return None, f"POISE_G1 is not g1_description of example-robot-data: {folder} lacks {G1_FILE} or meshes"
+    text = path.read_text(encoding="utf-8")
     text = text.replace("package://example-robot-data/robots/g1_description/meshes/", "")
     options = f'<mujoco><compiler meshdir="{meshes}" discardvisual="true" balanceinertia="true"/></mujoco>'
-    return mujoco.MjModel.from_xml_string(text.replace("</robot>", f"{options}</robot>"))
+    try:
+        return mujoco.MjModel.from_xml_string(text.replace("</robot>", f"{options}</robot>")), ""
+    except ValueError as error:
+        return None, f"MuJoCo cannot load {path}: {' '.join(str(error).split())}"
 
 
 def list_hinges(model: Any) -> list[str]:
@@ -85,17 +97,17 @@ def read_speeds(path: Path, hinges: Sequence[str]) -> np.ndarray:
 def judge_motion(model: Any, motion: Motion) -> dict[str, float]:
     """Measure a motion. Lengths are in mm, slides in cm/s, angles in degrees, shares in percent."""
     followed = follow(model, motion)
-    stands, flat = motion.heel | motion.ball, motion.heel & motion.ball
-    flat[1:] &= flat[:-1].copy()
-    flat[:-1] &= flat[1:].copy()
-    slides = np.linalg.norm(np.gradient(followed.ankles, 1.0 / motion.fps, axis=0)[..., :2], axis=-1)[flat]
+    stands = motion.heel | motion.ball
+    rates_of_ankles = np.linalg.norm(np.gradient(followed.ankles, 1.0 / motion.fps, axis=0)[..., :2], axis=-1)
+    slides = [rates_of_ankles[_find_inner(frames)] for frames in (motion.heel & motion.ball, motion.still)]
     cosine = np.clip((followed.limbs * motion.directions).sum(axis=-1), -1.0, 1.0)
     angles = np.degrees(np.arccos(cosine))
     hinges = motion.qpos[:, 7:]
     rates = np.abs(np.diff(hinges, axis=0)) * motion.fps
     share, depth = measure_self_contact(model, motion.qpos)
     return {
-        "slide p95 [cm/s]": 100.0 * _percentile(slides, 95.0),
+        "slide p95 [cm/s]": 100.0 * _percentile(slides[0], 95.0),
+        "while the source is slow": 100.0 * _percentile(slides[1], 95.0),
         "soles p1 [mm]": 1000.0 * _percentile(followed.soles[stands], 1.0),
         "soles p99 [mm]": 1000.0 * _percentile(followed.soles[stands], 99.0),
         "deepest [mm]": -1000.0 * float(followed.soles.min()),
@@ -106,6 +118,14 @@ def judge_motion(model: Any, motion: Motion) -> dict[str, float]:
         "directions p50": _percentile(angles, 50.0),
         "p95": _percentile(angles, 95.0),
     }
+
+
+def _find_inner(frames: np.ndarray) -> np.ndarray:
+    """Find the frames (F, 2) whose neighbours are marked too."""
+    inner = frames.copy()
+    inner[1:] &= frames[:-1]
+    inner[:-1] &= frames[1:]
+    return inner
 
 
 def stand_on_floor(model: Any, motion: Motion) -> Motion:
