@@ -54,6 +54,16 @@ def test_hands_that_the_deepest_crouch_does_not_reach(hands):
     assert crouch(hands, 1.0)[1] == share
 
 
+@pytest.mark.parametrize(
+    "hands", [[(0.232, 0.806, 0.302), (0.185, 0.813, -0.241)], [(-0.121, 0.372, 0.265), (0.324, 0.559, -0.037)]]
+)
+def test_a_search_after_none_was_found_begins_at_standing(hands):
+    """Both are in reach of two ranges of crouches."""
+    _, share, _ = crouch(hands)
+    assert share < 0.7
+    assert crouch(hands, 1.0)[1] == share
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_an_arm_beyond_every_lean_is_too_short(seed):
     hands = draw_hands(seed)

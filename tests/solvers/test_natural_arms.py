@@ -205,3 +205,10 @@ def test_bows_fade_where_hands_are_straight_below_the_hips():
     assert abs(bows[30]) < 1e-9
     assert np.abs(np.diff(bows)).max() < np.radians(10.0)
     assert bows[0] > np.radians(60.0) > 0.0 > bows[-1]
+
+
+@pytest.mark.parametrize("unit", [1.0, 100.0])
+def test_shoulders_on_the_line_through_the_hips_are_not_bowed(unit):
+    """No bow moves them."""
+    shoulder, hand, ahead, up = Vec(*(0.2 * unit * LEFT)), Vec(*(unit * (0.3 * UP + 0.4 * FORWARD))), FORWARD, UP
+    assert posture_bow.find_hand_bow(shoulder, hand, 0.5 * unit, Vec(*ahead), Vec(*up)) == 0.0

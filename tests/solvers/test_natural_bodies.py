@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -388,6 +390,27 @@ def test_feet_keep_to_the_side_of_knees_that_are_built_backward(shift, step, fre
     across = np.cross(bend, shin)
     turn = np.arctan2((toes - ankle) @ across, (toes - ankle) @ np.cross(shin, across) / np.linalg.norm(shin))
     assert abs(np.degrees(turn)) < 15.0
+
+
+def test_feet_keep_to_the_side_of_knees_whose_frames_are_turned_after_their_motion():
+    """Joints and motions are those of the rig without B, which the children's A undo."""
+    pose = built(knees((0, 0, -0.03)))
+    skeleton, half_turn = pose.skeleton, np.diag([-1.0, -1.0, 1.0])
+    A, B = skeleton.A.copy(), skeleton.B.copy()
+    for name in ("LeftLeg", "RightLeg"):
+        row = skeleton.index(name)
+        B[row, :, :3] = half_turn
+        for child in np.flatnonzero(skeleton.parents == row):
+            A[child, :3] = half_turn @ A[child, :3]
+            A[child, 3:] = rotations.multiply(rotations.from_matrix(half_turn), A[child, 3:])
+    turned_skeleton = dataclasses.replace(skeleton, A=A, B=B)
+    turned = poise.Pose(turned_skeleton, turned_skeleton.rest_q)
+    np.testing.assert_allclose(turned.world.positions, pose.world.positions, atol=1e-12)
+    lifted = pose.world["LeftFoot"].positions + np.array([0.05, 0.35, 0.3])
+    plain, solved = (
+        poise.solve(each, poise.Position("LeftFoot", lifted, root="LeftUpLeg")).pose.world for each in (pose, turned)
+    )
+    np.testing.assert_allclose(solved.positions, plain.positions, atol=1e-6)
 
 
 def test_feet_stay_in_front_while_a_knee_that_is_built_backward_opens():

@@ -39,7 +39,8 @@ LEFT_OVER_RAD = math.radians(12.0)
 # From straight below the hips: nearer to that a bow fades, whose side would leap there. Crawlers have hands at 45.
 BELOW_RAD = math.radians(30.0)
 # Largest bow for the weight [rad]. Ways to go, in parts of the farthest that a bow brings the weight: up to the first a
-# figure stands by it, from the second on it sits. Between both a bow ends within 10 cm of the hips' way.
+# figure stands by it, from the second on it sits and does not bow. From one to the other the hips of a grown-up move by
+# about 10 cm, over which the bow fades.
 MAX_WEIGHT_BOW_RAD, STANDS_SHARE, SITS_SHARE = math.radians(60.0), 1.0, 1.5
 # Tilt of a trunk that bows no more, and fully.
 LYING_COS, UPRIGHT_COS = math.cos(math.radians(85.0)), math.cos(math.radians(60.0))
@@ -47,8 +48,8 @@ MIN_CHORD_SHARE = 1e-6  # of a thigh: the shortest way from hip to foot that cou
 
 
 @device_function
-def clamp_cosine(cosine):
-    """Return the angle of a cosine. Rounding may have brought it beyond 1."""
+def compute_angle(cosine):
+    """Return the angle of a cosine [rad]. Rounding may have brought it beyond 1."""
     return math.acos(min(max(cosine, -1.0), 1.0))
 
 
@@ -69,8 +70,10 @@ def find_hand_bow(shoulder, hand, reach, facing, up):
         hand_ahead * hand_ahead + hand_up * hand_up,
     )
     product = 2.0 * math.sqrt(shoulder2 * hand2)
+    if not product > 0.0:  # no bow moves a shoulder on the lateral line, or brings it nearer to a hand there
+        return 0.0
     cosine = shoulder2 + hand2 - max(reach * reach - aside * aside, 0.0)
-    left_over = max(clamp_cosine(cosine / product if product > 0.0 else cosine), LEFT_OVER_RAD)
+    left_over = max(compute_angle(cosine / product), LEFT_OVER_RAD)
     needed = max(abs(angle) - left_over, 0.0)
     size = hand_ahead * hand_ahead + aside * aside
     # Straight below, a hand is as much ahead as behind.
@@ -153,7 +156,7 @@ def find_hip_room(maps, leg_rows, bones, feet, facing, up):
         thigh, shin = bones[j, 0], bones[j, 1]
         chord = sub(read_vec(feet, j), read_origin(maps, leg_rows[j]))
         length = min(max(norm(chord), max(abs(thigh - shin), MIN_CHORD_SHARE * thigh)), thigh + shin)
-        at_hip = clamp_cosine((thigh * thigh + length * length - shin * shin) / (2.0 * thigh * length))
+        at_hip = compute_angle((thigh * thigh + length * length - shin * shin) / (2.0 * thigh * length))
         used = max(used, at_hip + math.atan2(dot(chord, facing), -dot(chord, up)))
     return max(HIPS_AHEAD_RAD - used, 0.0)
 

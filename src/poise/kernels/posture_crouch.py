@@ -40,7 +40,7 @@ from poise.kernels.vec_quat import (
 )
 
 CROUCH_STEPS = 32  # steps tried from standing to the deepest crouch
-NEAR_STEPS = 4  # before a known crouch, from which the search for one with hips close by begins
+NEAR_STEPS = 4  # of these, before the crouch of hips close by: there a search begins
 # Forward bend of the deepest crouch and of a fold with straight knees [rad]; the pelvis' share of it. Hips bend by 90
 # degrees with straight knees, the spine by 105 (Kapandji, volumes 2 and 3).
 MAX_FORWARD_BEND_RAD, MAX_FOLD_RAD, PELVIS_BEND_SHARE = math.radians(85.0), math.radians(180.0), 0.5
@@ -375,13 +375,15 @@ def is_beyond_lean(body, segments, hands, reaches, crouch_share):
 
 @device_function
 def find_min_crouch(body, segments, hands, reaches, near_share):
-    """Find the smallest crouch share with all arms in reach. Return 1 where there is none.
+    """Find a crouch share with all arms in reach. Return 1 where there is none.
 
-    It is interpolated linearly between two steps, so poses change continuously.
+    It is interpolated linearly between two steps, so poses change continuously. A search from standing finds the
+    smallest; one from nearby may stay in a deeper range where arms reach in two.
 
-    near_share  that of hips close by, from a little before which the search begins; 0 where there are none
+    near_share  that of hips close by, from a little before which the search begins; 0 where there are none. 1 says
+                that they found none: it begins at standing
     """
-    first = max(int(near_share * CROUCH_STEPS) - NEAR_STEPS, 0)
+    first = max(int(near_share * CROUCH_STEPS) - NEAR_STEPS, 0) if near_share < 1.0 else 0
     step = first
     while step <= CROUCH_STEPS:
         crouch_share, excess = step / CROUCH_STEPS, 1.0

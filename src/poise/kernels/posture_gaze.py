@@ -41,8 +41,8 @@ from poise.kernels.vec_quat import (
 # Columns of `numbers`: the ray of the head and its begin in the frame of the head, the long axis of the trunk in the
 # frame that carries the neck, and the vertical. Ray and trunk are turned by rotations, which drop a mirror.
 GAZE_RAY, GAZE_BEGIN, GAZE_TRUNK, GAZE_VERTICAL, GAZE_NUMBER_COUNT = 0, 3, 6, 9, 12
-# Columns of `ranges` [rad]: neck, spine and pelvis, for twists and for other turns.
-TWIST_RANGES, NOD_RANGES, GAZE_RANGE_COUNT = 0, 3, 6
+# Columns of `ranges` [rad]: neck, spine and pelvis, for twists and then for other turns.
+NOD_RANGES, GAZE_RANGE_COUNT = 3, 6
 TURNED_COLUMNS = 7
 
 NOD_PASSES = 3  # the head moves as the spine turns; what the last one leaves is for the engine

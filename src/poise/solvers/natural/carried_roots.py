@@ -23,11 +23,11 @@ from poise.solvers.natural.limbs import Bends, average_points, find_first_joints
 # What of its length a limb is asked to reach before the whole figure is carried nearer: people stand with straight legs
 # and do not work with straight arms.
 _SPENT = {"leg": 0.9995, "arm": 0.95}
-_UNTWISTED = 0.9  # of its length: an arm reaches so far before the trunk twists for it
-_FOLDED = 0.45  # of its length: as near as hips come to the feet
+_UNTWISTED_SHARE = 0.9  # of an arm's length: it reaches so far before the trunk twists for it
+_FOLDED_SHARE = 0.45  # of a leg's length: as near as hips come to the feet
 # Leg lengths of hands below the hips: from the first on a bow turns with a twisted chest, from the second on fully.
 # Arm lengths of hands behind the feet, from which on it does so.
-_HIGH_SHARE, _LOW_SHARE, _BEHIND_SHARE = 0.2, 0.7, 0.5
+_HIGH_LEGS, _LOW_LEGS, _BEHIND_ARMS = 0.2, 0.7, 0.5
 _NO_TURN, _NO_SHIFT = np.array([[1.0, 0.0, 0.0, 0.0]]), np.zeros((1, 3))
 
 
@@ -129,7 +129,7 @@ def find_reaches(skeleton: Skeleton, bends: Sequence[Bends]) -> _Reaches:
         is_leg = np.array([one.limb.kind == "leg" for one in bends])
         reaches = lengths * np.array([_SPENT[one.limb.kind] for one in bends])
         legs, split = np.where(is_leg, reaches, np.inf), np.concatenate([lengths[is_leg], reaches[~is_leg]])
-        return _Reaches(lengths, is_leg, reaches, legs, np.stack([lengths * _FOLDED, reaches, legs, split]))
+        return _Reaches(lengths, is_leg, reaches, legs, np.stack([lengths * _FOLDED_SHARE, reaches, legs, split]))
 
     return get_or_compute(skeleton, "limb reaches", tuple([one.limb.tip for one in bends]), find)
 
@@ -151,7 +151,7 @@ def twist_spine(
     shoulders = find_first_joints([bends[arm].limb for arm in arms], pose, count)
     pivots = np.broadcast_to(average_points(list_points(pose, joints)), (count, 3))
     up = find_up(s)
-    reaches = find_reaches(s, bends).lengths[arms] * _UNTWISTED
+    reaches = find_reaches(s, bends).lengths[arms] * _UNTWISTED_SHARE
     twists, pelvis_twists = np.empty(count), np.empty(count)
     figures = map(prepare_for_kernel, (pivots, shoulders, targets[:, arms], ahead, up, reaches))
     kernels.posture_trunk.find_twists(*figures, twists, pelvis_twists)
@@ -190,7 +190,7 @@ def turn_bow(bends: Sequence[Bends], pose: Pose, targets: Floats, twists: Floats
     drop = dot_rows(hips[:, None] - targets[:, ~is_leg], up) / lengths[is_leg].mean()
     feet = average_points(targets[:, is_leg])
     behind = dot_rows(feet[:, None] - targets[:, ~is_leg], ahead[:, None]) / lengths[~is_leg]
-    shares = smoothstep((drop - _HIGH_SHARE) / (_LOW_SHARE - _HIGH_SHARE)) * smoothstep(behind / _BEHIND_SHARE)
+    shares = smoothstep((drop - _HIGH_LEGS) / (_LOW_LEGS - _HIGH_LEGS)) * smoothstep(behind / _BEHIND_ARMS)
     return rotations.rotate(rotations.about(up, shares.max(axis=1) * twists), ahead)
 
 

@@ -285,7 +285,9 @@ def _find_wrong_bend(skeleton: Skeleton, limb: RoleLimb) -> WrongBend | None:
     if _agrees_with_body(skeleton, limb, points, bulge):
         return None
     own = find_standing_q(skeleton)[find_rotation_columns(skeleton, limb.middle)]
-    frame = compute_standing_rotations(skeleton)[limb.middle] @ rotations.as_matrix(own).T
+    # The world rotation is frame . motion . B.
+    after = rotations.rotation_part(skeleton.B[limb.middle, :, :3])
+    frame = compute_standing_rotations(skeleton)[limb.middle] @ after.T @ rotations.as_matrix(own).T
     upper, lower = (normalise(b - a) @ frame for a, b in pairwise(points))
     bend = np.stack([upper, rotations.rotate(rotations.inverse(own), lower), np.cross(upper, lower)])
     return WrongBend(bend, float(np.cos(_BUILT_IN)))

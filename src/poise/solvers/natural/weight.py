@@ -17,6 +17,7 @@ import numpy as np
 from poise import kernels
 from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats, Ints, prepare_for_kernel
+from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import cross, dot_rows, normalise
 from poise.model.anatomy.rest_geometry import BodyFrame
 from poise.model.anatomy.standing_pose import compute_standing_transforms, find_standing_frame
@@ -36,10 +37,10 @@ _ALONG = np.array([[_HEEL], [_HEEL], [_TIP], [_TIP]])  # of each corner along th
 _ASIDE = _HALF_WIDTH * np.array([[-1.0], [1.0], [-1.0], [1.0]])
 # Shins from the ankle to the ball of a foot without toes, toes beyond it, and a whole foot.
 _BALL, _TOES, _FOOT = 0.25, 0.1, 0.6
-_FADE_SHINS = 0.3  # shins: a start whose centre of mass is farther from its feet does not stand
-_STANDS_SHINS = 0.3  # shins: other feet of a start stand if they are no higher than this above a pinned one
-_ONSET_SHINS = 0.04  # shins: left beside the soles, so that the root begins to move smoothly
-_THIGH_SHARE = 0.5  # of a leg's mass that moves with its hip
+_FADE_SHINS = 0.3  # shin lengths: a start whose centre of mass is farther from its feet does not stand
+_STANDS_SHINS = 0.3  # shin lengths: other feet of a start stand if they are no higher than this above a pinned one
+_ONSET_SHINS = 0.04  # shin lengths: left beside the soles, so that the root begins to move smoothly
+_THIGH_SHARE = 0.5  # share of a leg's mass that moves with its hip
 # of the way to a tip: where upper bone, lower bone and tip have their mass
 _CENTRE_SHARES = np.array([0.25, 0.75, 1.0])
 
@@ -281,5 +282,4 @@ def _measure_standing(pinned: _Sole, body: BodyFrame, start: Pose, masses: MassS
     )  # fmt: skip
     offsets, support = np.empty((count, 3)), _Support(np.concatenate(corners, axis=1), np.ones(1))
     _fill_offsets(parts, start, np.zeros((count, 1, 3)), support, 0.0, offsets)
-    share = np.clip(1.0 - np.sqrt(dot_rows(offsets, offsets)) / (_FADE_SHINS * pinned.shin), 0.0, 1.0)
-    return share * share * (3.0 - 2.0 * share)
+    return smoothstep(1.0 - np.sqrt(dot_rows(offsets, offsets)) / (_FADE_SHINS * pinned.shin))
