@@ -23,7 +23,7 @@ with poise.view(rig, open_browser=someone) as view:
         if not someone and frame.number == 20:
             break
 
-print(result)  # reached: 0 mm left, 1 iteration, ... (two_bone)
+print(result)  # reached: 0 mm left, 1 iteration, ... (natural, two_bone)
 print("the handle is at", ball.position)  # the handle is at [0.3 1.41 0.4]
 if not someone:
     assert result.reached

@@ -13,7 +13,7 @@ out = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 rig = poise.load(poise.sample("humanoid"))
 hand = poise.Position("LeftHand", [0.3, 1.2, 0.4], root="LeftArm")
 result = poise.solve(rig.rest, hand)
-print(result)  # reached: 0 mm left, 1 iteration, ... (two_bone)
+print(result)  # reached: 0 mm left, 1 iteration, ... (natural, two_bone)
 print(result.pose.world["LeftHand"].positions)  # [0.3 1.2 0.4]
 poise.save(result.require().pose, out / "reach.glb")
 

@@ -253,10 +253,8 @@ def test_it_is_found_once(monkeypatch):
     from poise.model.roles import role_search
 
     skeleton = rolled(9)
-    requested = []
-    monkeypatch.setattr(
-        role_search, "search_skeleton", lambda given: requested.append(given) or poise.find_roles(given)
-    )
+    requested, search = [], role_search.search_skeleton
+    monkeypatch.setattr(role_search, "search_skeleton", lambda given: requested.append(given) or search(given))
     start = poise.Pose(skeleton, skeleton.rest_q)
     poise.solve(start, poise.Position("leftHand", (0.4, 1.2, 0.3)), natural=False)  # asks for roll bones
     for target in ((1, 1, 1), (1, 2, 1)):
