@@ -41,7 +41,8 @@ def _(skeleton: poise.Skeleton, factor):
         coupling._replace(offset=coupling.offset * factor) if coupling and kind == Kind.SLIDE else coupling
         for coupling, kind in zip(skeleton.couplings, skeleton.kinds, strict=True)
     ]
-    return dataclasses.replace(skeleton, A=A, B=B, limits=tuple(limits), couplings=tuple(couplings))
+    rest_q = np.where(lengths_in(skeleton), skeleton.rest_q * factor, skeleton.rest_q)
+    return dataclasses.replace(skeleton, A=A, B=B, rest_q=rest_q, limits=tuple(limits), couplings=tuple(couplings))
 
 
 @in_units.register
