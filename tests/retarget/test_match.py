@@ -97,8 +97,10 @@ def test_joints_of_a_match_exist_and_limbs_are_paired(pair):
     clip, found = build_clip(source.skeleton, 1), poise.match(source, target)
     with pytest.raises(UnknownNameError, match="no joint for leftLowerArm 'Elbow'"):
         poise.retarget(clip, target, match=found.with_joint("leftLowerArm", source="Elbow"))
-    with pytest.raises(InputError, match="leftLowerArm is not paired"):
-        poise.retarget(clip, target, match=found.with_joint("leftLowerArm", source=""))
+    with pytest.raises(InputError, match="leftLowerLeg is not paired"):
+        poise.retarget(clip, target, match=found.with_joint("leftLowerLeg", target=""))
+    with pytest.raises(InputError, match="leftUpperArm is not paired"):
+        poise.retarget(clip, target, match=found.with_joint("leftUpperArm", source=""))
     with pytest.raises(InputError, match="is not below"):
         poise.retarget(clip, target, match=found.with_joint("leftLowerArm", source="RightForeArm"))
     with pytest.raises(FileError, match=r"\.toml"):

@@ -35,6 +35,7 @@ from poise.plot.frame_sheet import (
     sample_reach,
     write_words,
 )
+from poise.retargeting.added_joints import extend_poses
 from poise.retargeting.body import Body
 from poise.retargeting.retarget import Retargeted
 
@@ -124,7 +125,7 @@ def build_motion_scene(done: Retargeted) -> MotionScene:
 
 def _find_points(poses: Pose, body: Body) -> Floats:
     """Find all joints (F, J, 3) in axes ahead, left, up."""
-    return rotations.rotate(body.world_turn, poses.world.positions)
+    return rotations.rotate(body.world_turn, extend_poses(poses, body.skeleton).world.positions)
 
 
 def _find_hips(points: Floats, body: Body) -> Floats:

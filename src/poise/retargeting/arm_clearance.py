@@ -9,6 +9,7 @@ import numpy as np
 
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
+from poise.retargeting.added_joints import extend_poses, list_known_arms
 from poise.retargeting.body import Body
 from poise.retargeting.body_contact import BODY_COLUMNS, list_parts
 from poise.retargeting.robot_clearance import measure_distance
@@ -48,9 +49,12 @@ class ArmClearance(NamedTuple):
 
 def measure_arm_clearance(poses: tuple[Pose, Pose], bodies: tuple[Body, Body]) -> tuple[ArmClearance, ...]:
     """Measure how deep arms are in the body, deepest first. Poses and bodies are of source and target."""
-    source, target = (_measure_figure(*each) for each in zip(poses, bodies, strict=True))
+    source, target = (
+        _measure_figure(extend_poses(own, body.skeleton), body) for own, body in zip(poses, bodies, strict=True)
+    )
     found: list[ArmClearance] = []
-    for arm, part in source:
+    sides = tuple(list_known_arms(*bodies))
+    for arm, part in (key for key in source if key[0].startswith(sides)):
         before, after = source[arm, part], target[arm, part]
         frame = int((after - np.minimum(before, 0.0)).argmin())
         found.append(ArmClearance(arm, part, float(after[frame]), float(before[frame]), frame))

@@ -86,6 +86,7 @@ class Body(NamedTuple):
     arm_length   upper arm and forearm [file units], mean of both sides
 
     detached_feet  feet that hang beside their legs
+    added          roles of joints that the file does not have, behind those of its skeleton
     """
 
     skeleton: Skeleton
@@ -99,6 +100,7 @@ class Body(NamedTuple):
     leg_length: float
     arm_length: float
     detached_feet: tuple[DetachedFoot, ...] = ()
+    added: tuple[str, ...] = ()
 
 
 def measure_body(

@@ -11,7 +11,7 @@ from poise.maths.arrays import Floats, Ints
 from poise.maths.vectors import cross, dot, normalise
 from poise.model.pose import Pose, Transforms
 from poise.model.roles.bone_names import SIDES
-from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Kind, Skeleton
 from poise.retargeting.body import Body
 from poise.retargeting.transfer import find_quaternion_start
 
@@ -97,7 +97,8 @@ def _move_end(chosen: ChosenFrames, q: Floats, rows: tuple[int, ...], limb: Limb
     still, skeleton = np.broadcast_to(rotations.IDENTITY, upper.shape), chosen.world.skeleton
     q = q.copy()
     for row, above, own in zip(rows, (still, upper, lower), (upper, lower, still), strict=True):
-        if row != rows[-1] or rows[1] in skeleton.list_path(row):
+        is_added = skeleton.kinds[row] == Kind.FIXED  # the end of a forearm without a hand
+        if not is_added and (row != rows[-1] or rows[1] in skeleton.list_path(row)):
             _turn_joint(skeleton, chosen, q, row, above, own)
     return q
 

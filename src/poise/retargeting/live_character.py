@@ -41,7 +41,7 @@ class LiveCharacter:
 
     def __init__(self, source: Rig, target: Rig, match: Match, done: Retargeted, ground: Terrain | bool | None) -> None:
         body, target_body = done.bodies
-        self._target_skeleton = target_body.skeleton
+        self._target_skeleton = done.skeleton
         self._plan = plan_frame(plan_rotations(body, target_body, match), self._target_skeleton)
         self._is_same = is_same_tree(source.skeleton, target.skeleton)
         self._hips = tuple(

@@ -20,9 +20,10 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
+from poise.retargeting.added_joints import LEG_PARTS
 from poise.retargeting.body import Body
 from poise.retargeting.match import list_skipped_sides
-from poise.retargeting.robot import LEG_PARTS, Robot, RobotJob, choose_terrain, make_sampler
+from poise.retargeting.robot import Robot, RobotJob, choose_terrain, make_sampler
 from poise.retargeting.robot_tasks import SourceDirection, SourceTurn, TaskBuilder
 
 # [s] frames of the source are watched when this much time has passed: speeds of shorter ones show no contacts

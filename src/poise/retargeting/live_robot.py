@@ -19,10 +19,10 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
+from poise.retargeting.added_joints import LEG_PARTS
 from poise.retargeting.live_legs import LiveLegs
 from poise.retargeting.match import list_skipped_sides
 from poise.retargeting.robot import (
-    LEG_PARTS,
     NO_UP_REASON,
     SKIPPED_REASON,
     RobotJob,

@@ -210,7 +210,7 @@ def match(source: Rig, target: Rig, *, clip: Clip | None = None) -> Match:
     Raises
     ------
     UnsupportedError
-        For a character without known arms and legs (a robot as a target: legs), and for animals.
+        For a character without known legs, a source without known upper arms, and for animals.
     """
     for name, rig in (("the source", source), ("the target", target)):
         check_type(rig, Rig, name)
@@ -231,24 +231,23 @@ def match_roles(source: Roles, target: Roles) -> Match:
 
 
 def check_target(roles: Roles) -> None:
-    """Refuse a target without known limbs, and animals.
-
-    Legs of robots must move; their arms need not be known.
-    """
+    """Refuse a target without known legs, and animals. Legs of robots must move."""
     check_limbs(roles, "target")
     check_moving_legs(roles.skeleton, _list_joints(roles))
 
 
 def check_limbs(roles: Roles, name: str) -> None:
-    """Refuse a character without known arms and legs, and animals. The sentence tells what to declare."""
+    """Refuse animals and characters without known limbs.
+
+    Those of a source are legs and upper arms, of a target legs. The sentence tells what to declare.
+    """
     if roles.kind in ("quadruped", "multi-legged"):
         raise UnsupportedError(f"the {name} is an animal on four legs or more: retargeting is for people and robots")
     joints = _list_joints(roles)
-    is_robot = name == "target" and has_hinges(roles.skeleton, joints)
-    missing = [role for role in _list_required_roles(is_robot=is_robot) if role not in joints]
+    missing = [role for role in _list_required_roles(of_target=name == "target") if role not in joints]
     if missing:
         remainder = f" and {len(missing) - 3} more" if len(missing) > 3 else ""  # noqa: PLR2004
-        limbs = "legs" if is_robot else "arms and legs"
+        limbs = "legs" if name == "target" else "arms and legs"
         raise UnsupportedError(
             f"the {name} has no known {', '.join(missing[:3])}{remainder}: name {limbs} in the [humanoid] table "
             f'of its sidecar, such as {missing[0]} = "JOINT"'
@@ -341,12 +340,11 @@ def check_match(value: Match, source: Skeleton | None, target: Skeleton) -> Matc
             if joint and skeleton is not None and joint not in skeleton:
                 raise UnknownNameError(f"joint for {row.role}", joint, skeleton.names, plural="joints")
     sources, targets = (value.list_joints(of_target=of_target) for of_target in (False, True))
-    required = _list_required_roles(is_robot=has_hinges(target, targets))
-    missing = [role for role in required if role not in sources or role not in targets]
-    missing += [role for role in _list_required_roles(is_robot=False) if role not in sources]
+    missing = [role for role in _list_required_roles(of_target=True) if role not in targets]
+    missing += [role for role in _list_required_roles(of_target=False) if role not in sources]
     if missing:
         raise InputError(
-            "a match names arms and legs of both characters, skipped or not (of a robot its legs): "
+            "a match names legs of both characters and upper arms of the source, skipped or not: "
             f"{missing[0]} is not paired"
         )
     for skeleton, is_target in ((source, False), (target, True)):
@@ -370,7 +368,7 @@ def list_skipped_sides(match: Match, parts: Sequence[str]) -> list[str]:
     return [side for side in SIDES if any(f"{side}{part}" in skipped for part in parts)]
 
 
-def _list_required_roles(*, is_robot: bool) -> list[str]:
-    """List the roles required of a character. Robots as targets need legs alone."""
-    parts = LIMBS[1] if is_robot else REQUIRED_PARTS
+def _list_required_roles(*, of_target: bool) -> list[str]:
+    """List the roles required of a character. Targets need legs alone; arms end where they end."""
+    parts = LIMBS[1] if of_target else (*LIMBS[1], LIMBS[0][0])
     return [f"{side}{part}" for side in SIDES for part in parts]

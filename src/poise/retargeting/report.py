@@ -22,6 +22,7 @@ from poise.maths.vectors import cross, dot, normalise
 from poise.model.clip import Clip
 from poise.model.pose import Transforms
 from poise.model.roles.bone_names import SIDES
+from poise.retargeting.added_joints import extend_poses, list_known_arms
 from poise.retargeting.arm_clearance import ArmClearance, measure_arm_clearance
 from poise.retargeting.body import NEXT_PARTS, Body, split_role
 from poise.retargeting.hand_contact import measure_hand_distances
@@ -288,7 +289,10 @@ class Measured(NamedTuple):
 
 def build_report(measured: Measured) -> RetargetReport:
     """Measure a retargeted clip."""
-    source, target = measured.source.poses.world, measured.target.poses.world
+    source, target = (
+        extend_poses(clip.poses, body.skeleton).world
+        for clip, body in zip((measured.source, measured.target), measured.bodies, strict=True)
+    )
     errors = _measure_limbs(measured, source, target)
     everywhere, is_level = np.ones(len(measured.source), dtype=np.bool_), _is_ground_level(measured, target)
     limbs = tuple(_summarise_limb(role, *angles, everywhere) for role, angles in errors.items())
@@ -422,6 +426,8 @@ def _measure_jumps(source: Transforms, target: Transforms, measured: Measured) -
     for side in SIDES:
         for end in ("Hand", "Foot"):
             if f"{side}{end}" in fixed or not all(f"{side}{end}" in body.rows for body in bodies):
+                continue
+            if end == "Hand" and side not in list_known_arms(*bodies):
                 continue
             changes = [
                 np.linalg.norm(np.diff(world.positions[:, body.rows[f"{side}{end}"]], 2, axis=0), axis=-1)

@@ -29,6 +29,14 @@ from poise.model.pose import Pose, Transforms
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import find_free_root
+from poise.retargeting.added_joints import (
+    complete_arms,
+    describe_added_joints,
+    extend_clip,
+    extend_poses,
+    leave_out_added_joints,
+    list_known_arms,
+)
 from poise.retargeting.body import FINGERS, Body, measure_body, split_role, stand_with_carrier
 from poise.retargeting.body_contact import compute_hand_moves
 from poise.retargeting.configurations import compute_configurations, plan_frame
@@ -47,7 +55,7 @@ from poise.retargeting.match import (
 )
 from poise.retargeting.report import Measured, RetargetReport, build_report
 from poise.retargeting.robot import RobotJob, RobotMotion, retarget_onto_robot
-from poise.retargeting.robot_body import leave_out_added_joints, measure_robot_body
+from poise.retargeting.robot_body import measure_robot_body
 from poise.retargeting.robot_weights import RobotWeights, check_weights
 from poise.retargeting.root_path import (
     KEPT_HIPS_NOTE,
@@ -180,7 +188,7 @@ def retarget(
     clip
         The motion, or a rig with one clip.
     target
-        The rig that is to move, a character or a robot. It needs known arms and legs.
+        The rig that is to move, a character or a robot. It needs known legs.
     source
         The rig of the clip, where its sidecar or its file declares roles. By default the clip's skeleton is asked.
     match
@@ -332,8 +340,9 @@ def measure_source(clip: Clip, rig: Rig, target: Rig, match: Match | None, optio
     )
     ground, sources = analyse_ground(clip, rig), pairs.list_joints(of_target=False)
     flat_feet = {} if shows_soles_at_rest(rig) else select_flat_feet(ground.measure_flat_feet(), sources)
-    body = stand_with_carrier(measure_body(rig.skeleton, sources, [rest], front=front, flat_feet=flat_feet), clip)
-    return MeasuredSource(clip, rig, target, pairs, ground, body, is_robot, (*notes, *first_notes, *pairs.notes))
+    body = stand_with_carrier(_measure_whole_body(rig, sources, [rest], front, flat_feet), clip)
+    arms = describe_added_joints("source", body)
+    return MeasuredSource(clip, rig, target, pairs, ground, body, is_robot, (*notes, *first_notes, *pairs.notes, *arms))
 
 
 def build_robot_job(measured: MeasuredSource, options: Options) -> RobotJob:
@@ -376,6 +385,7 @@ def _retarget_clip(
         *notes,
         *ground.notes,
         *describe_bodies(job.bodies),
+        *([] if is_same else describe_added_joints("target", target_body)),
         *plant_notes,
         *hands.notes,
         *(planted.notes if planted else ()),
@@ -429,9 +439,19 @@ def _measure_target(target: Rig, pairs: Match) -> Body:
         flat_feet: dict[str, Floats] = {}
         if clips and not shows_soles_at_rest(target):
             flat_feet = select_flat_feet(analyse_ground(clips[0], target).measure_flat_feet(), joints)
-        return measure_body(target.skeleton, joints, clips, flat_feet=flat_feet)
+        return _measure_whole_body(target, joints, clips, None, flat_feet)
 
     return get_or_compute(target, "measured body", tuple(joints.items()), measure)
+
+
+def _measure_whole_body(
+    rig: Rig, joints: Mapping[str, str], clips: Sequence[Clip], front: Clip | None, flat_feet: Mapping[str, Floats]
+) -> Body:
+    """Measure a character with its arms completed."""
+    arms = complete_arms(rig, joints)
+    clips = [extend_clip(clip, arms.skeleton) for clip in clips]
+    front = None if front is None else extend_clip(front, arms.skeleton)
+    return measure_body(arms.skeleton, arms.joints, clips, front=front, flat_feet=flat_feet)._replace(added=arms.added)
 
 
 def _split_first_frames(clip: Clip, rig: Rig) -> tuple[Clip | None, Clip, tuple[str, ...]]:
@@ -548,17 +568,27 @@ class Hands(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def _move_hands(job: Transfer, poses: Pose, planted: Planted | None) -> tuple[Pose, Hands]:
+def _move_hands(job: Transfer, bare: Pose, planted: Planted | None) -> tuple[Pose, Hands]:
     """Move hands near the body or each other."""
+    poses, hands = _move_arm_ends(job, bare, planted)
+    is_same = poses.q is bare.q
+    return (bare if is_same else Pose(bare.skeleton, poses.q, bare.translations, bare.scales)), hands
+
+
+def _move_arm_ends(job: Transfer, bare: Pose, planted: Planted | None) -> tuple[Pose, Hands]:
+    """Move the ends of arms. The poses have the joints that were added."""
     clip = job.clip
     nothing = Hands(np.zeros(len(clip)), np.zeros((len(clip), len(SIDES))))
-    if job.options.hands == "directions" or job.is_same_character:
-        return poses, nothing
+    if job.options.hands == "directions" or job.is_same_character or len(list_known_arms(*job.bodies)) < len(SIDES):
+        return bare, nothing
     bears = np.zeros(len(clip), dtype=np.bool_)
     if planted is not None and planted.bearing is not None:
         arms = [name.endswith(("hand", "elbow")) for name in planted.bearing.parts]
         bears = np.asarray(planted.bearing.on[:, arms].any(axis=1), dtype=np.bool_)
-    positions = clip.poses.world.positions
+    source_poses, poses = (
+        extend_poses(own, body.skeleton) for own, body in zip((clip.poses, bare), job.bodies, strict=True)
+    )
+    positions = source_poses.world.positions
     together = compute_touch_weights(clip.times, positions, job.bodies[0], bears)
     if list_skipped_sides(job.match, _ARM_PARTS):
         sentence = "hands are not brought together: the match skips a row of an arm"
@@ -566,5 +596,5 @@ def _move_hands(job: Transfer, poses: Pose, planted: Planted | None) -> tuple[Po
     poses = bring_hands_together(poses, together, positions, job.bodies)
     if not job.options.clear:
         return poses, nothing._replace(together=together)
-    moves, near_body = compute_hand_moves(clip.times, (clip.poses, poses), job.bodies, bears)
+    moves, near_body = compute_hand_moves(clip.times, (source_poses, poses), job.bodies, bears)
     return move_limb_ends(poses, job.bodies[1], ARM, moves), Hands(together, near_body)

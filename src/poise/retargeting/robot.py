@@ -36,9 +36,10 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
+from poise.retargeting.added_joints import LEG_PARTS, leave_out_added_joints
 from poise.retargeting.body import Body, Segment
 from poise.retargeting.match import Match, list_skipped_sides
-from poise.retargeting.robot_body import LEG_PARTS, count_freedoms, describe_fixed_limbs, leave_out_added_joints
+from poise.retargeting.robot_body import count_freedoms, describe_fixed_limbs
 from poise.retargeting.robot_clearance import find_pairs, list_mesh_corners
 from poise.retargeting.robot_match import list_idle_turns
 from poise.retargeting.robot_soles import StandingRobot, describe_feet

@@ -5,7 +5,6 @@ Also the axes of their world.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping
 from itertools import product
 
@@ -23,14 +22,11 @@ from poise.model.joint_tree import list_below
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.character_tree import SAME_AXIS
-from poise.model.skeleton import Kind, Skeleton
-from poise.retargeting.bend_axes import LIMBS
+from poise.model.skeleton import Kind
+from poise.retargeting.added_joints import ARM_PARTS, LEG_PARTS, add_arms, add_fixed_joint
 from poise.retargeting.body import NEXT_PARTS, Body, measure_body, split_role
 
-ARM_PARTS, LEG_PARTS = LIMBS
 _NEEDED_ARM_PARTS = ARM_PARTS[:2]  # forearms may end without a hand
-# of the leg: trunk and bones of arms that are added (after Drillis & Contini 1966)
-_TRUNK_LENGTH, _ARM_BONE_LENGTH = 0.6, 0.35
 # words for a limb's bones, by which of both are fixed
 _STIFF_WORDS = {
     parts[:2]: {(True, True): limb, (True, False): upper, (False, True): lower}
@@ -50,51 +46,16 @@ def measure_robot_body(target: Rig, joints: Mapping[str, str]) -> Body:
     Without hands its forearms end at twice the way to their centres of mass, without known arms they hang from a trunk
     of human length. Rows of what is added are behind those of the skeleton.
     """
-    skeleton, named = _add_arms(target.skeleton, joints)
+    unknown = [side for side in SIDES if any(f"{side}{part}" not in joints for part in _NEEDED_ARM_PARTS)]
+    skeleton, named = add_arms(target.skeleton, joints, unknown)
     missing = [side for side in SIDES if f"{side}Hand" not in named]
     if missing:
         shapes = read_collision_shapes(target)
         for side in missing:
             row = skeleton.index(joints[f"{side}LowerArm"])
             end = 2.0 * _find_centre(target, row, shapes)
-            named[f"{side}Hand"] = f"{skeleton.names[row]} end"
-            skeleton = _add_fixed_joint(skeleton, named[f"{side}Hand"], row, end)
+            skeleton, named[f"{side}Hand"] = add_fixed_joint(skeleton, f"{skeleton.names[row]} end", row, end)
     return _stand_in_world(measure_body(skeleton, named, []))
-
-
-def _add_arms(skeleton: Skeleton, joints: Mapping[str, str]) -> tuple[Skeleton, dict[str, str]]:
-    """Add fixed arms where none are known. Also return all joints by role.
-
-    They hang from the top of the trunk.
-    """
-    named, world = dict(joints), compute_rest_transforms(skeleton)
-    legs = {side: [world[skeleton.index(joints[f"{side}{part}"]), :3, 3] for part in LEG_PARTS] for side in SIDES}
-    stand = np.mean([leg[0] - leg[-1] for leg in legs.values()], axis=0)
-    length = float(np.mean([np.linalg.norm(np.diff(leg, axis=0), axis=1).sum() for leg in legs.values()]))
-    up = length * (np.eye(3)["xyz".index(skeleton.up)] if skeleton.up else snap_to_axis(stand, 0.0))
-    for side, leg in legs.items():
-        if all(f"{side}{part}" in joints for part in _NEEDED_ARM_PARTS):
-            continue
-        parent, place = _find_trunk_top(skeleton, joints), leg[0] + _TRUNK_LENGTH * up
-        for part in ARM_PARTS:
-            turn, start = world[parent, :3, :3], world[parent, :3, 3]
-            offset = turn.T @ (place - start)
-            named[f"{side}{part}"] = f"{side}{part} of no joint"
-            skeleton = _add_fixed_joint(skeleton, named[f"{side}{part}"], parent, offset)
-            parent, place, world = len(skeleton) - 1, place - _ARM_BONE_LENGTH * up, compute_rest_transforms(skeleton)
-    return skeleton, named
-
-
-def _find_trunk_top(skeleton: Skeleton, joints: Mapping[str, str]) -> int:
-    """Find the highest known joint of the trunk.
-
-    Without one it is the last one above both legs.
-    """
-    known = [joints[role] for role in ("upperChest", "chest", "spine", "hips") if role in joints]
-    if known:
-        return skeleton.index(known[0])
-    paths = [skeleton.list_path(skeleton.index(joints[f"{side}UpperLeg"])) for side in SIDES]
-    return max(row for row in paths[0][:-1] if row in paths[1])
 
 
 def _find_centre(target: Rig, row: int, shapes: CollisionShapes) -> Floats:
@@ -124,24 +85,6 @@ def _find_centre(target: Rig, row: int, shapes: CollisionShapes) -> Floats:
     return world[row, :3, :3].T @ (centre - world[row, :3, 3])
 
 
-def _add_fixed_joint(skeleton: Skeleton, name: str, parent: int, offset: Floats) -> Skeleton:
-    """Add a fixed joint behind all others."""
-    return dataclasses.replace(
-        skeleton,
-        names=(*skeleton.names, name),
-        parents=np.append(skeleton.parents, parent),
-        kinds=np.append(skeleton.kinds, int(Kind.FIXED)),
-        axes=np.concatenate([skeleton.axes, np.zeros((1, 3))]),
-        A=np.concatenate([skeleton.A, np.array([[*offset, *rotations.IDENTITY]])]),
-        B=np.concatenate([skeleton.B, np.eye(3, 4)[None]]),
-        limits=(*skeleton.limits, None),
-        couplings=(*skeleton.couplings, None),
-        source_ids=(*skeleton.source_ids, None) if skeleton.source_ids else (),
-        euler=(*skeleton.euler, "") if skeleton.euler else (),
-        source=None,
-    )
-
-
 def _stand_in_world(body: Body) -> Body:
     """Stand a robot along the up axis of its file.
 
@@ -164,12 +107,6 @@ def turn_to_body(body: BodyFrame) -> Floats:
     Those are ahead, left and up at rest.
     """
     return rotations.from_matrix(np.stack([body.forward, body.left, body.up]))
-
-
-def leave_out_added_joints(body: Body, skeleton: Skeleton) -> Body:
-    """Return the body without what was added behind a skeleton's joints."""
-    rows = {role: row for role, row in body.rows.items() if row < len(skeleton)}
-    return body._replace(skeleton=skeleton, rows=rows, joints={role: body.joints[role] for role in rows})
 
 
 # --- Limbs that cannot move ------------------------------------------------------------------------------------------

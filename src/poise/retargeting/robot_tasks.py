@@ -20,6 +20,7 @@ from poise.model.anatomy.rest_geometry import compute_rest_rotations
 from poise.model.clip import Clip
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.character_tree import SAME_AXIS
+from poise.retargeting.added_joints import extend_poses
 from poise.retargeting.body import NEXT_PARTS, Body, Segment
 from poise.retargeting.match import Match
 from poise.retargeting.robot_body import count_freedoms, find_axis, turn_to_body
@@ -78,8 +79,8 @@ class TaskBuilder:
     def __init__(
         self, clip: Clip, bodies: tuple[Body, Body], tree: RobotTree, match: Match, weights: RobotWeights
     ) -> None:
-        world = clip.poses.world
         source, target = bodies
+        world = extend_poses(clip.poses, source.skeleton).world
         self.source, self.target, self.tree, self.match, self.weights = source, target, tree, match, weights
         self.held = list_held_rows(target, match)
         self._freedoms = count_freedoms(target, tree)

@@ -11,6 +11,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
+from poise.retargeting.added_joints import extend_poses
 from poise.retargeting.body import Body
 from poise.retargeting.robot_tasks import SourceDirection, SourceTurn
 from poise.retargeting.root_path import RootMotion, Standing, scale_hips
@@ -39,6 +40,7 @@ class SourceReader:
         root: RootMotion,
     ) -> None:
         source = bodies[0]
+        self._skeleton = source.skeleton
         turns = [(place, one) for place, one in enumerate(sources) if isinstance(one, SourceTurn)]
         bones = [(place, one) for place, one in enumerate(sources) if isinstance(one, SourceDirection)]
         ratio, height = scale_hips(bodies, standings, root)
@@ -56,7 +58,7 @@ class SourceReader:
 
     def read(self, pose: Pose, out: Floats) -> Floats:
         """Read a pose into rows of `out` (m, 9). Return where the robot's hips (3,) are to be."""
-        world, path = pose.world, np.empty(3)
+        world, path = extend_poses(pose, self._skeleton).world, np.empty(3)
         read_source(world.rotations, world.affine, *self._arguments, out, path)
         return path
 

@@ -9,6 +9,7 @@ import numpy as np
 from poise.errors import InputError
 from poise.maths.arrays import Bools, Floats
 from poise.model.roles.bone_names import SIDES
+from poise.retargeting.added_joints import leave_out_added_joints
 from poise.retargeting.body import Body
 from poise.retargeting.retarget import Retargeted
 from poise.runtime.result_cache import get_or_compute
@@ -35,7 +36,8 @@ def describe_retargeting(document: Document) -> dict[str, Any] | None:
 
 def _describe_pair(pair: MotionPair) -> dict[str, Any]:
     done = pair.done
-    source, target = done.bodies
+    skeletons = done.source.skeleton, done.skeleton
+    source, target = (leave_out_added_joints(*each) for each in zip(done.bodies, skeletons, strict=True))
     limbs = {f"{name}{SOURCE_MARK}": limb for name, limb in _find_limbs(source).items()} | _find_limbs(target)
     return {
         "rows": [
