@@ -20,6 +20,10 @@ from poise.model.skeleton import Kind, Skeleton
 
 # cosine: a heading within 20 degrees of an axis of the file is that axis
 _HEADING_COSINE = float(np.cos(np.radians(20.0)))
+# [degrees] angles from up: of the trunk of a rest pose that stands, and of the legs of a frame that stands or crouches
+_MAX_UPRIGHT_DEG, _MAX_CROUCH_DEG = 2.0, 45.0
+# cosine: thighs and shins within 30 degrees of the trunk, as in T and A poses, show a straight figure
+_STRAIGHT_COSINE = float(np.cos(np.radians(30.0)))
 # frames of a clip that are searched for an upright one
 _MAX_SEARCHED_FRAMES = 2000
 # loss of the score of the most upright frame, up to which frames count as upright
@@ -57,19 +61,46 @@ def find_reference_pose(
     front   frames of a reference pose in front of the clip; searched first
 
     The heading of a frame does not count: directions of the world are then those of the file format, +z for y up and
-    -y for z up.
+    -y for z up. A rest pose that lies straight, while the clip stands, is the reference with these directions.
     """
+    searched = [clip for clip in (front, *clips) if clip is not None and len(clip)]
     try:
         body = find_body_frame(skeleton, joints)
     except InputError:
-        searched = [clip for clip in (front, *clips) if clip is not None and len(clip)]
         if not searched:
             raise
         return _find_upright_frame(skeleton, joints, searched[0])
     forward = snap_to_axis(body.forward, _HEADING_COSINE)
     forward = normalise(forward - body.up * float(forward @ body.up))
     world_axes = np.stack([forward, np.cross(body.up, forward), body.up])
-    return ReferencePose(skeleton, body, world_axes, "the rest pose", is_rest=True)
+    at_rest = ReferencePose(skeleton, body, world_axes, "the rest pose", is_rest=True)
+    if not searched or _measure_lean(at_rest, body.up) <= _MAX_UPRIGHT_DEG:
+        return at_rest
+    try:
+        upright = _find_upright_frame(skeleton, joints, searched[0])
+    except InputError:  # it sits, or lies curled up
+        return at_rest
+    bones = _find_leg_bones(upright, joints)
+    if _measure_lean(upright, normalise(bones.sum(axis=0))) > _MAX_CROUCH_DEG:
+        return at_rest
+    is_straight = (_find_leg_bones(at_rest, joints) @ body.up >= _STRAIGHT_COSINE).all()
+    return at_rest._replace(world_axes=upright.world_axes) if is_straight else upright
+
+
+def _measure_lean(reference: ReferencePose, direction: Floats) -> float:
+    """Measure the angle [degrees] of a direction (3,) from the axis of a file that is up, or from the nearest one."""
+    named = reference.skeleton.up
+    cosine = np.abs(direction).max() if named is None else direction["xyz".index(named)]
+    return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
+
+
+def _find_leg_bones(reference: ReferencePose, joints: Mapping[str, str]) -> Floats:
+    """Find the directions (b, 3) of thighs and shins, up the legs."""
+    bones = []
+    for side in SIDES:
+        names = [joints[role] for role in (f"{side}{part}" for part in _LEG_PARTS) if role in joints]
+        bones.append(-np.diff([reference.body.points[reference.skeleton.index(name)] for name in names], axis=0))
+    return normalise(np.concatenate(bones))
 
 
 def _find_upright_frame(skeleton: Skeleton, joints: Mapping[str, str], clip: Clip) -> ReferencePose:
@@ -121,7 +152,8 @@ def average_trunk_frames(reference: ReferencePose, joints: Mapping[str, str], ro
     return rotations.rotation_part(means)
 
 
-_UPRIGHT_PARTS = ("UpperArm", "UpperLeg", "LowerLeg", "Foot")
+_LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot")
+_UPRIGHT_PARTS = ("UpperArm", *_LEG_PARTS)
 
 
 def _average_sides(place: Mapping[str, Floats], part: str) -> Floats:
