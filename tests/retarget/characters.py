@@ -76,6 +76,17 @@ def build_clip(skeleton, seed, frames=12, size=0.5):
     return poise.Clip.at_rate(poise.Pose(skeleton, q, translations), 30.0, "moves")
 
 
+def build_lunge(rig, frames=48):
+    """A clip of the sample figure on wide feet. Its hips go from one foot to the other."""
+    start, phases = rig.rest.world, np.linspace(0.0, 2.0 * np.pi, frames)
+    way = np.stack([0.28 * np.sin(phases), -0.25 - 0.1 * np.cos(2.0 * phases), np.zeros(frames)], axis=1)
+    goals = [poise.Position("Hips", start["Hips"].positions + way)]
+    for name, aside in (("LeftFoot", 0.42), ("RightFoot", -0.42)):
+        goals.append(poise.Position(name, np.tile(start[name].positions + np.array([aside, 0.0, 0.0]), (frames, 1))))
+        goals.append(poise.Orientation(name, np.tile(start[name].rotations, (frames, 1))))
+    return poise.Clip.at_rate(poise.solve(rig.rest, goals, free_root=True).pose, 24.0, "lunge")
+
+
 def find_directions(clip, joints, role, end):
     """Unit vectors (F, 3) from one joint to another, by role."""
     positions = clip.poses.world.positions

@@ -10,9 +10,18 @@ import pytest
 
 import poise
 from poise import InputError, PoiseError, UnsupportedError
+from poise.io import samples
 from poise.maths import rotations
 from poise.model.skeleton import Kind
-from tests.retarget.characters import LIMBS, build_character, build_clip, build_rig, find_directions, measure_angles
+from tests.retarget.characters import (
+    LIMBS,
+    build_character,
+    build_clip,
+    build_lunge,
+    build_rig,
+    find_directions,
+    measure_angles,
+)
 
 pytestmark = pytest.mark.long
 
@@ -85,6 +94,20 @@ def test_feet_without_roll_stand_on_their_lower_edge(data, ground):
             steps = np.linalg.norm(np.diff(ends, axis=0), axis=-1)[np.arange(len(lower) - 1), lower[1:]]
             assert (steps[both] * done.fps).max() < 0.01  # [m/s]
         assert np.ptp(heights[on], axis=1).max() > 0.005  # soles are tilted
+
+
+def test_wide_feet_stand_on_edges_beyond_the_roll_of_ankles(data):
+    """Flat soles drew the hips to one side: thighs were 59 degrees off, soles 10 mm in the ground."""
+    person, robot = poise.load(samples.path("humanoid.glb")), poise.load(data / G1)
+    done = poise.retarget(build_lunge(person), robot, source=person)
+    directions = [find_directions(clip, rig.roles.joints, "leftUpperLeg", "leftLowerLeg")
+                  for clip, rig in ((done.source, person), (done, robot))]  # fmt: skip
+    to_z_up = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    assert np.percentile(measure_angles(directions[0] @ to_z_up.T, directions[1]), 95.0) < 30.0
+    for side in SIDES:
+        heights = place_g1_points(done, side, (*G1_HEEL, *G1_BALL))[..., 2] - G1_RADIUS_M
+        assert heights.min() > -0.001
+        assert np.ptp(heights, axis=1).max() > 0.01  # they stand on edges
 
 
 def measure_hand_errors(done):

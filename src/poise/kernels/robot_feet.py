@@ -37,8 +37,9 @@ from poise.kernels.vec_quat import (
 )
 
 # Columns of soles: how far a sole reaches behind and ahead of its ankle, the ankle's height, half of its widths; thigh
-# and shin; the hip joint from the middle of both; the length of the robot's legs; 1 where the ankle rolls, else 0
-HEEL, BALL, HEIGHT, HEEL_WIDTH, BALL_WIDTH, THIGH, SHIN, HIP, LEG, ROLLS = 0, 1, 2, 3, 4, 5, 6, 7, 10, 11
+# and shin; the hip joint from the middle of both; the length of the robot's legs; how far its ankle rolls [rad],
+# infinite where that is as far as any leg leans
+HEEL, BALL, HEIGHT, HEEL_WIDTH, BALL_WIDTH, THIGH, SHIN, HIP, LEG, MOST_ROLL = 0, 1, 2, 3, 4, 5, 6, 7, 10, 11
 TO_NODE = 12  # rotation (9,) from the foot's axes to the node of its task
 WEIGHTS = 21  # three rows of rotation, heel, ball: in the air, in the air at the ground, standing
 SOLE = 30
@@ -333,10 +334,11 @@ def move_foot(sole, plane, state, ankle, axes, heel, ball, dt, matrix):
 def lean_foot(sole, place, axes, hip):
     """Tilt a foot about its lower edge as its leg leans. Return its ankle and axes.
 
-    An ankle without roll keeps the right axis square to the way to its hip joint.
+    An ankle keeps the right axis square to the way to its hip joint, but for as far as it rolls.
     """
     leg = sub(hip, place)
     angle = math.atan2(-dot(leg, axes.right), dot(leg, axes.up))
+    angle = math.copysign(max(abs(angle) - sole[MOST_ROLL], 0.0), angle)
     rise = math.sin(angle)
     side = -1.0 if rise > 0.0 else 1.0
     heel = Vec(sole[HEEL], -sole[HEIGHT], side * sole[HEEL_WIDTH])
@@ -372,7 +374,7 @@ def write_tasks(sole, plane, place, axes, firmness, first, aims, weights):
         aims[first, k], aims[first, 3 + k], aims[first, 6 + k] = column.x, column.y, column.z
     weights[0, first] = weigh(sole, 0, 0.0, firmness)
     task = first + 1
-    if sole[ROLLS] > 0.0:
+    if sole[MOST_ROLL] == math.inf:
         for end in range(2):
             point = add(place, combine(axes, sole[HEEL + end], -sole[HEIGHT], 0.0))
             write_vec_at(aims[task], 0, point)
@@ -420,7 +422,7 @@ def move_feet(soles, plane, contacts, path, first_task, first_source, dt, shift,
         )
         ankle, axes = add(hip, add(thigh, shin)), read_axes(aims[first_source + 1 + f], 0)
         place, shown = move_foot(sole, plane, own, ankle, axes, contacts[f, 0], contacts[f, 1], dt, matrix)
-        if sole[ROLLS] == 0.0:
+        if sole[MOST_ROLL] < math.inf:
             place, shown = lean_foot(sole, place, shown, add(hip, read_vec_at(shift, 0)))
         task = write_tasks(sole, plane, place, shown, own[FIRMNESS], task, aims, weights)
         shifts = add(shifts, scale(sub(place, ankle), 1.0 / count))

@@ -95,8 +95,9 @@ def _add_tasks(builder: TaskBuilder, robot: Robot, side: str) -> Floats:
     """Add the tasks of a foot. Return what is the same in all frames, as in `kernels/robot_feet.py`."""
     sole = robot.soles[side]
     nowhere = FootPath(np.zeros((1, 3)), np.eye(3)[None], np.zeros((1, 3)))
-    rolls = builder.can_roll_foot(side)
-    builder.add_foot(side, nowhere, np.ones(1), np.zeros((1, 2)), sole, None if rolls else np.ones((1, 2)))
+    most_roll = builder.measure_roll_range(side)
+    edges = None if most_roll == np.inf else np.ones((1, 2))
+    builder.add_foot(side, nowhere, np.ones(1), np.zeros((1, 2)), sole, edges)
     to_node = rotations.as_matrix(rotations.multiply(*builder.list_factors_to_node(robot.body.segments[f"{side}Foot"])))
     in_air, at_ground, standing = ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0))
     ends = [
@@ -105,7 +106,7 @@ def _add_tasks(builder: TaskBuilder, robot: Robot, side: str) -> Floats:
     ]
     weights = [(turn[0], *places[0]) for turn, places in ends]
     hip = builder.find_rest(f"{side}UpperLeg") - builder.find_hip_middle()
-    numbers = (*sole, *builder.measure_leg(side), *hip, robot.body.leg_length, float(rolls))
+    numbers = (*sole, *builder.measure_leg(side), *hip, robot.body.leg_length, most_roll)
     return np.concatenate([numbers, to_node.ravel(), np.ravel(weights)])
 
 

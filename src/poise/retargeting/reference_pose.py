@@ -78,7 +78,7 @@ def find_reference_pose(
         return at_rest
     try:
         upright = _find_upright_frame(skeleton, joints, searched[0])
-    except InputError:  # it sits, or lies curled up
+    except InputError:  # it sits or is curled up
         return at_rest
     bones = _find_leg_bones(upright, joints)
     if _measure_lean(upright, normalise(bones.sum(axis=0))) > _MAX_CROUCH_DEG:
@@ -88,7 +88,10 @@ def find_reference_pose(
 
 
 def _measure_lean(reference: ReferencePose, direction: Floats) -> float:
-    """Measure the angle [degrees] of a direction (3,) from the axis of a file that is up, or from the nearest one."""
+    """Measure the lean of a direction (3,) from up [degrees].
+
+    It is that from the nearest axis where a file does not name up.
+    """
     named = reference.skeleton.up
     cosine = np.abs(direction).max() if named is None else direction["xyz".index(named)]
     return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))

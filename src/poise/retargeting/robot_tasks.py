@@ -184,9 +184,14 @@ class TaskBuilder:
         most_roll = max(rolls, default=np.inf)
         return LegBend(np.stack([across[:, 1], -across[:, 0]], axis=1), lean[:, :2], most_roll)
 
-    def can_roll_foot(self, side: str) -> bool:
-        """Return whether a hinge behind the knee rolls the foot."""
-        return any(abs(float(axis @ _BONE)) > SAME_AXIS for axis, _ in self._list_ankle_axes(side))
+    def measure_roll_range(self, side: str) -> float:
+        """Measure how far [rad] hinges behind the knee roll the foot.
+
+        0 where none does, infinite where that is as far as any leg leans.
+        """
+        rolls = [range_rad for axis, range_rad in self._list_ankle_axes(side) if abs(float(axis @ _BONE)) > SAME_AXIS]
+        most_roll = max(rolls, default=0.0)
+        return most_roll if most_roll < 0.5 * np.pi else np.inf
 
     def _list_ankle_axes(self, side: str) -> list[tuple[Floats, float]]:
         """List axes of hinges behind the knee in those of the foot.

@@ -218,14 +218,16 @@ def _tilt(places: Floats, stood: Floats, sides: Floats, sole: RobotSole) -> tupl
     return places + ((stood - tilted) @ heels[:, :, None])[:, :, 0], tilted
 
 
-def lean_foot(path: FootPath, hips: Floats, sole: RobotSole) -> FootPath:
+def lean_foot(path: FootPath, hips: Floats, sole: RobotSole, most_roll: float = 0.0) -> FootPath:
     """Tilt a foot about its lower edge as its leg leans.
 
-    An ankle without roll keeps the right axis square to the way to its hip joint (F, 3).
+    An ankle that rolls by at most `most_roll` [rad] keeps the right axis within that of square to the way to its hip
+    joint (F, 3).
     """
     _, up, right = np.moveaxis(path.turns, 2, 0)
     leg = hips - path.places
     rolls = np.arctan2(-(leg * right).sum(axis=1), (leg * up).sum(axis=1))[:, None]
+    rolls = np.copysign(np.maximum(np.abs(rolls) - most_roll, 0.0), rolls)
     places, turns = _tilt(path.places, path.turns, np.cos(rolls) * right + np.sin(rolls) * up, sole)
     return FootPath(places, turns, path.shift + places - path.places)
 
