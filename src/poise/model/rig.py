@@ -18,6 +18,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose, check_same_skeleton
 from poise.model.skeleton import Skeleton
 from poise.runtime.immutable_values import FrozenValue
+from poise.runtime.result_cache import get_or_compute
 
 if TYPE_CHECKING:
     from poise.model.anatomy.roles import Roles
@@ -153,9 +154,19 @@ class Rig(FrozenValue):
     def with_skeleton(self, skeleton: Skeleton) -> Rig:
         """Return the rig on a skeleton with other limits. Poses and clips follow."""
         check_type(skeleton, Skeleton, "the new skeleton of a rig")
+        if skeleton is self.skeleton:
+            return self
         clips = tuple(clip.on(skeleton) for clip in self.clips)
         poses = {name: pose.on(skeleton) for name, pose in self.poses.items()}
         return dataclasses.replace(self, skeleton=skeleton, pose=self.pose.on(skeleton), clips=clips, poses=poses)
+
+
+def free_root(rig: Rig) -> Rig:
+    """Return a rig on its skeleton with a free root. It is one object, so that it is measured once."""
+    skeleton = rig.skeleton.with_free_root()
+    if skeleton is rig.skeleton:
+        return rig
+    return get_or_compute(rig, "free root", None, lambda: rig.with_skeleton(skeleton))
 
 
 Saveable: TypeAlias = Rig | Clip | Pose

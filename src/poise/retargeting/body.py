@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ NEXT_PARTS = {
 }  # fmt: skip
 REQUIRED_PARTS = ("UpperLeg", "LowerLeg", "Foot", "UpperArm", "LowerArm", "Hand")
 
+_MAX_ROLES = 256  # whose sides and parts are kept: there are 55, and as many joints of trunks
 # length of a bone relative to the character: below it a joint is where its parent is
 _SAME_POSITION_FRACTION = 1e-6
 # length of a direction without its part along the bone: below it the axis is that of the body's side
@@ -208,12 +210,12 @@ def check_limb_order(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
         next_role = f"{side}{after}"
         if after is None or next_role not in rows:
             continue
-        if after == "Foot" and is_foot_detached(skeleton, rows, side):
-            continue
-        if row not in skeleton.list_path(rows[next_role])[:-1]:
+        is_below = row in skeleton.list_path(rows[next_role])[:-1]
+        if not is_below and not (after == "Foot" and is_foot_detached(skeleton, rows, side)):
             raise InputError(f"{joints[next_role]!r} ({next_role}) is not below {joints[role]!r} ({role})")
 
 
+@lru_cache(maxsize=_MAX_ROLES)
 def split_role(role: str) -> tuple[str, str]:
     """Split a role into side and part.
 

@@ -38,9 +38,9 @@ def is_foot_detached(skeleton: Skeleton, rows: Mapping[str, int], side: str) -> 
     if foot is None:
         return False
     others = {role: row for role, row in rows.items() if row != foot}
-    if any(foot in skeleton.list_path(row) for role, row in others.items() if role != f"{side}Toes"):
-        return False  # it is above them
-    return not {row for role, row in others.items() if role != "hips"}.intersection(skeleton.list_path(foot))
+    if {row for role, row in others.items() if role != "hips"}.intersection(skeleton.list_path(foot)):
+        return False
+    return not any(foot in skeleton.list_path(row) for role, row in others.items() if role != f"{side}Toes")
 
 
 def find_detached_feet(skeleton: Skeleton, rows: Mapping[str, int]) -> tuple[DetachedFoot, ...]:

@@ -63,7 +63,7 @@ class LiveRobot:
         self.notes: tuple[str, ...] = (*self.robot.notes, *held, *describe_turns(job, self.robot))
         self._bodies, self._floor = (source, self.robot.body), Standing(0.0, self.robot.ankle)
         first = Clip(np.zeros(1), job.clip.poses[:1])
-        builder = TaskBuilder(first, self._bodies, self.robot.tree, job.match, job.weights)
+        builder = TaskBuilder(first, self._bodies, self.robot.tree, job.match, job.weights, self.robot.freedoms)
         builder.add_segments()
         self._legs = LiveLegs(job, rig, self.robot, builder) if has_ground and not no_feet else None
         for side in SIDES if self._legs is None else self._legs.skipped:

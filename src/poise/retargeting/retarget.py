@@ -26,7 +26,7 @@ from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Floats, check_real
 from poise.model.clip import Clip
 from poise.model.pose import Pose, Transforms
-from poise.model.rig import Rig
+from poise.model.rig import Rig, free_root
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import find_free_root
 from poise.retargeting.added_joints import (
@@ -257,7 +257,7 @@ def _check_source(clip: Clip | Rig, source: Rig | None) -> tuple[Clip, Rig]:
         source = Rig(clip.skeleton, rest, humanoid=dict(clip.skeleton.roles))
     check_type(source, Rig, "the source")
     if find_free_root(clip.skeleton) is not None:  # a robot's, whose file has a fixed base
-        source = source.with_skeleton(source.skeleton.with_free_root())
+        source = free_root(source)
     clip = clip if clip.skeleton is source.skeleton else clip.on(source.skeleton)
     if not len(clip):
         raise InputError(f"clip {clip.name!r} has no frames: there is nothing to retarget")
@@ -334,7 +334,7 @@ def measure_source(clip: Clip, rig: Rig, target: Rig, match: Match | None, optio
     rig = _declare_legs(rig, pairs.list_joints(of_target=False))
     is_robot = has_hinges(target.skeleton, pairs.list_joints(of_target=True))
     target = (
-        target.with_skeleton(target.skeleton.with_free_root())
+        free_root(target)
         if is_robot
         else _declare_legs(target, pairs.list_joints(of_target=True))
     )

@@ -55,6 +55,7 @@ from poise.retargeting.root_path import (
     move_hips,
     select_legs,
 )
+from poise.runtime.result_cache import get_or_compute
 
 # [s] half the window over which the body's shift with its feet is smoothed, and how long beside a stance a foot is
 # held as firmly as in it
@@ -68,14 +69,14 @@ SKIPPED_REASON = "the match skips rows of the legs that stand in the source"
 class Robot(NamedTuple):
     """A robot measured for retargeting.
 
-    body    its joints by role
-    tree    its unknowns
-    soles   by side
-    speeds  (K - 6,) largest speeds that are kept; infinite where there are none
-    pairs   parts that are to stay apart, and
-    parts   their names
-    fixed   parts of limbs that no joint moves against the trunk
-    notes   what was assumed
+    body      its joints by role
+    tree      its unknowns
+    soles     by side
+    speeds    (K - 6,) largest speeds that are kept; infinite where there are none
+    pairs     parts that are to stay apart, and
+    parts     their names
+    freedoms  of parts of limbs against the trunk
+    notes     what was assumed
     """
 
     body: Body
@@ -84,8 +85,13 @@ class Robot(NamedTuple):
     speeds: Floats
     pairs: CapsulePairs
     parts: tuple[tuple[str, str], ...]
-    fixed: tuple[str, ...]
+    freedoms: Mapping[str, int]
     notes: tuple[str, ...]
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """Parts of limbs that no joint moves against the trunk."""
+        return tuple(role for role, count in self.freedoms.items() if not count)
 
     @property
     def ankle(self) -> float:
@@ -156,7 +162,7 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
 
 def describe_turns(job: RobotJob, robot: Robot) -> list[str]:
     """Describe turns of the match without effect."""
-    idle = list_idle_turns(robot.body, job.match, count_freedoms(robot.body, robot.tree))
+    idle = list_idle_turns(robot.body, job.match, robot.freedoms)
     return [f"the match turns {', '.join(idle)}: of a robot they have no effect"] if idle else []
 
 
@@ -203,15 +209,22 @@ def choose_terrain(job: RobotJob) -> Terrain:
 
 
 def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) -> Robot:
-    """Measure a robot.
+    """Measure a robot, once for all clips.
 
+    body   of `measure_robot_body`
     speed  True: its joints keep the speeds of the file; False: any; or the largest one of all hinges [rad/s]
     clear  whether arms, trunk and legs are to stay apart
     """
+    key = tuple(body.joints.items()), clear
+    robot = get_or_compute(target, "measured robot", key, lambda: _measure_robot(target, body, clear=clear))
+    return robot if speed is True else robot._replace(speeds=_choose_speeds(robot.tree, speed))
+
+
+def _measure_robot(target: Rig, body: Body, *, clear: bool) -> Robot:
     tree, shapes = build_tree(target.skeleton), read_collision_shapes(target)
     found = {side: _find_sole(side, body, shapes) for side in SIDES}
-    fixed = tuple(role for role, count in count_freedoms(body, tree).items() if not count)
-    notes = describe_fixed_limbs(body, tree, fixed)
+    freedoms = count_freedoms(body, tree)
+    notes = describe_fixed_limbs(body, tree, [role for role, count in freedoms.items() if not count])
     feet = {f"{side}Foot": _turn_foot(body.segments[f"{side}Foot"], sole.axes) for side, sole in found.items()}
     body = body._replace(segments={**body.segments, **feet})
     notes += list_sole_notes(found.values())
@@ -223,16 +236,8 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
             f"no collision shapes show how thick the robot is{because}: "
             "its parts are kept apart by the length of its legs"
         )
-    return Robot(
-        body,
-        tree,
-        {side: sole.sole for side, sole in found.items()},
-        _choose_speeds(tree, speed),
-        pairs,
-        parts,
-        fixed,
-        tuple(notes),
-    )
+    soles = {side: sole.sole for side, sole in found.items()}
+    return Robot(body, tree, soles, tree.speeds, pairs, parts, freedoms, tuple(notes))
 
 
 def _find_sole(side: str, body: Body, shapes: CollisionShapes) -> FoundSole:
@@ -249,7 +254,7 @@ def _turn_foot(segment: Segment, axes: Floats) -> Segment:
 
 def _choose_speeds(tree: RobotTree, speed: bool | float) -> Floats:
     if isinstance(speed, bool):
-        return tree.speeds if speed else np.full_like(tree.speeds, np.inf)
+        return np.full_like(tree.speeds, np.inf)
     gains = tree.gains
     return np.where(gains > 0.0, speed / np.where(gains > 0.0, gains, 1.0), np.inf)
 
@@ -286,7 +291,7 @@ def solve_robot(
     contacts  when its feet stand; None: they follow the directions of the legs
     weights   factors on the weights of its tasks
     """
-    builder = TaskBuilder(clip, (source, robot.body), robot.tree, match, weights)
+    builder = TaskBuilder(clip, (source, robot.body), robot.tree, match, weights, robot.freedoms)
     builder.add_segments()
     sample = make_sampler(terrain, robot.body)
     if contacts is None:

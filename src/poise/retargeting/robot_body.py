@@ -25,6 +25,7 @@ from poise.model.roles.character_tree import SAME_AXIS
 from poise.model.skeleton import Kind
 from poise.retargeting.added_joints import ARM_PARTS, LEG_PARTS, add_arms, add_fixed_joint
 from poise.retargeting.body import NEXT_PARTS, Body, measure_body, split_role
+from poise.runtime.result_cache import get_or_compute
 
 _NEEDED_ARM_PARTS = ARM_PARTS[:2]  # forearms may end without a hand
 # words for a limb's bones, by which of both are fixed
@@ -41,11 +42,15 @@ _FORWARD = {"x": (0.0, 1.0, 0.0), "y": (0.0, 0.0, 1.0), "z": (1.0, 0.0, 0.0)}
 
 
 def measure_robot_body(target: Rig, joints: Mapping[str, str]) -> Body:
-    """Measure the body of a robot.
+    """Measure the body of a robot, once for all clips.
 
     Without hands its forearms end at twice the way to their centres of mass, without known arms they hang from a trunk
     of human length. Rows of what is added are behind those of the skeleton.
     """
+    return get_or_compute(target, "robot's body", tuple(joints.items()), lambda: _measure_body(target, joints))
+
+
+def _measure_body(target: Rig, joints: Mapping[str, str]) -> Body:
     unknown = [side for side in SIDES if any(f"{side}{part}" not in joints for part in _NEEDED_ARM_PARTS)]
     skeleton, named = add_arms(target.skeleton, joints, unknown)
     missing = [side for side in SIDES if f"{side}Hand" not in named]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from poise.model.roles.character_tree import SAME_AXIS
 from poise.retargeting.added_joints import extend_poses
 from poise.retargeting.body import NEXT_PARTS, Body, Segment
 from poise.retargeting.match import Match
-from poise.retargeting.robot_body import count_freedoms, find_axis, turn_to_body
+from poise.retargeting.robot_body import find_axis, turn_to_body
 from poise.retargeting.robot_match import FULL_TURN, POINTING_PARTS, find_row, list_held_rows, list_idle_turns
 from poise.retargeting.robot_weights import RobotWeights
 
@@ -77,13 +77,19 @@ class TaskBuilder:
     """
 
     def __init__(
-        self, clip: Clip, bodies: tuple[Body, Body], tree: RobotTree, match: Match, weights: RobotWeights
+        self,
+        clip: Clip,
+        bodies: tuple[Body, Body],
+        tree: RobotTree,
+        match: Match,
+        weights: RobotWeights,
+        freedoms: Mapping[str, int],
     ) -> None:
         source, target = bodies
         world = extend_poses(clip.poses, source.skeleton).world
         self.source, self.target, self.tree, self.match, self.weights = source, target, tree, match, weights
         self.held = list_held_rows(target, match)
-        self._freedoms = count_freedoms(target, tree)
+        self._freedoms = freedoms
         self._used = {row.role for row in match.joints if row.is_used and self._freedoms.get(row.role, 1)}
         self._idle_turns = list_idle_turns(target, match, self._freedoms)
         self.turns = rotations.multiply(source.world_turn, world.rotations)

@@ -18,6 +18,7 @@ from poise.retargeting.body import Body, JointChain, Segment, split_role
 from poise.retargeting.match import Match
 
 _TRUNK_PARTS = ("hips", "spine", "chest", "upperChest", "neck", "head")
+_TURNING_KINDS = (Kind.BALL, Kind.FREE)
 _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
 _UP = np.array([0.0, 0.0, 1.0])
 
@@ -110,7 +111,7 @@ def _join_frames(source_frame: Floats, turn: Floats, target_frame: Floats) -> Fl
 
 def _can_turn(skeleton: Skeleton, row: int) -> bool:
     """Return whether a joint turns freely."""
-    return bool(skeleton.kinds[row] in (Kind.BALL, Kind.FREE))
+    return skeleton.joint_lists.kinds[row] in _TURNING_KINDS
 
 
 def _find_places(chain: JointChain, source_chain: JointChain, bodies: tuple[Body, Body], match: Match) -> list[float]:
