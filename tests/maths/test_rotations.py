@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import poise
 from poise.maths import rotations
+from poise.maths import vectors as vectors_of_one
 from tests.kernels.kernel_entries import entered
 from tests.strategies import rng_of, seeds, unit_quaternions, vectors
 
@@ -29,6 +30,26 @@ def test_products_inverses_and_matrices_agree_with_scipy(seed):
     np.testing.assert_allclose(rotations.rotate(rotations.inverse(a), rotations.rotate(a, v)), v, atol=1e-14)
     back = rotations.from_matrix(rotations.as_matrix(a))
     np.testing.assert_allclose(back, np.where(a[:, :1] < 0, -a, a), atol=1e-14)
+
+
+@given(seeds, UNITS)
+def test_one_vector_and_many_have_the_same_bits(seed, unit):
+    rng = rng_of(seed)
+    p, q, v, w = unit_quaternions(rng, 1), unit_quaternions(rng, 1), rng.normal(size=(1, 3)), rng.normal(size=(1, 3))
+    for call, first, second in (
+        (rotations.multiply, p, q),
+        (rotations.rotate, p, unit * v),
+        (vectors_of_one.cross, unit * v, w),
+        (rotations.rotation_between, unit * v, w),
+        (rotations.rotation_between, unit * v, -unit * v),
+        (rotations.rotation_between, unit * v, 0.0 * w),
+        (rotations.rotation_between, v, v + 1e-17 * unit * w),
+    ):
+        assert call(first[0], second[0]).tobytes() == call(first, second)[0].tobytes()
+    for each in (unit * v, 0.0 * v):
+        with np.errstate(all="ignore"):
+            many = vectors_of_one.normalise(each)
+        assert vectors_of_one.normalise(each[0]).tobytes() == many[0].tobytes()
 
 
 @pytest.mark.parametrize("axis", np.eye(3))

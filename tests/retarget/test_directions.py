@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import poise
 from poise.io import samples
 from poise.model import rig_roles
-from poise.retargeting import retarget
+from poise.retargeting import measured_characters
 from poise.retargeting.bend_axes import sample_worlds
 from tests.retarget.characters import (
     LIMBS,
@@ -149,7 +149,7 @@ def test_a_target_is_searched_and_measured_once_for_all_clips(monkeypatch):
 
         monkeypatch.setattr(module, name, watched)
 
-    watch(retarget, "measure_body", lambda skeleton: skeleton)
+    watch(measured_characters, "measure_body", lambda skeleton: skeleton)
     watch(rig_roles, "search_tree", lambda tree: tree.skeleton)
     clips = [build_clip(skeleton, seed) for seed in (1, 2)]
     first, again, other = (poise.retarget(clip, target) for clip in (clips[0], *clips))

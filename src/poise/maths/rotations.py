@@ -101,9 +101,7 @@ def rotate(q: Floats, v: Floats) -> Floats:
     if q.ndim == 1 and v.ndim == 1:  # Python floats, as in `multiply`
         (w, x, y, z), (a, b, c) = q.tolist(), v.tolist()
         s, t, u = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
-        return np.array(
-            [a + w * s + (y * u - z * t), b + w * t + (z * s - x * u), c + w * u + (x * t - y * s)]
-        )
+        return np.array([a + w * s + (y * u - z * t), b + w * t + (z * s - x * u), c + w * u + (x * t - y * s)])
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
     a, b, c = v[..., 0], v[..., 1], v[..., 2]
     s, t, u = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)  # np.cross takes twice as long

@@ -271,11 +271,10 @@ def check_moving_legs(skeleton: Skeleton, joints: Mapping[str, str]) -> None:
 
 def has_hinges(skeleton: Skeleton, joints: Mapping[str, str]) -> bool:
     """Return whether trunk or limbs have hinges, as robots do."""
-    if not {Kind.HINGE, Kind.SLIDE, Kind.FIXED}.intersection(skeleton.joint_lists.kinds):
-        return False
+    kinds, turning_kinds = skeleton.joint_lists.kinds, (Kind.BALL, Kind.FREE)
     parts = [(joint, *split_role(role)) for role, joint in joints.items()]
     rows = [skeleton.index(joint) for joint, side, part in parts if not side or part in REQUIRED_PARTS]
-    return any(skeleton.kinds[row] not in (Kind.BALL, Kind.FREE) for row in rows)
+    return any(kinds[row] not in turning_kinds for row in rows)
 
 
 def _list_joints(roles: Roles) -> dict[str, str]:

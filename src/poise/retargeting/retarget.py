@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,10 +16,8 @@ from poise.formatting import format_count
 from poise.ground.bearing.parts import carry_bearing
 from poise.ground.contact.contacts import Contacts
 from poise.ground.figure.figure import Up, figure_of
-from poise.ground.figure.motion import motion_of
-from poise.ground.figure.speeds import lone_frames
 from poise.ground.found import analyse_clip, with_bearing
-from poise.ground.plant import Planted, even, plant_analysed
+from poise.ground.plant import Planted, plant_analysed
 from poise.ground.stages import Allowed
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Floats, check_real
@@ -30,28 +27,25 @@ from poise.model.rig import Rig, free_root
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import find_free_root
 from poise.retargeting.added_joints import (
-    complete_arms,
     describe_added_joints,
-    extend_clip,
     extend_poses,
     leave_out_added_joints,
     list_known_arms,
 )
-from poise.retargeting.body import FINGERS, Body, measure_body, split_role, stand_with_carrier
+from poise.retargeting.body import Body
 from poise.retargeting.body_contact import compute_hand_moves
 from poise.retargeting.configurations import compute_configurations, plan_frame
 from poise.retargeting.detached_feet import place_detached_feet
-from poise.retargeting.flat_feet import select_flat_feet
 from poise.retargeting.hand_contact import bring_hands_together, compute_touch_weights
 from poise.retargeting.limb_ends import ARM, move_limb_ends
-from poise.retargeting.match import (
-    Match,
-    check_match,
-    has_hinges,
-    is_changed,
-    list_detached_joints,
-    list_skipped_sides,
-    match_roles,
+from poise.retargeting.match import Match, is_changed, list_skipped_sides
+from poise.retargeting.measured_characters import (
+    LEG_PARTS,
+    FirstFrames,
+    MeasuredSource,
+    make_own_rig,
+    measure_source,
+    measure_target,
 )
 from poise.retargeting.report import Measured, RetargetReport, build_report
 from poise.retargeting.robot import RobotJob, RobotMotion, retarget_onto_robot
@@ -59,35 +53,27 @@ from poise.retargeting.robot_body import measure_robot_body
 from poise.retargeting.robot_weights import RobotWeights, check_weights
 from poise.retargeting.root_path import (
     KEPT_HIPS_NOTE,
-    ClipGround,
     RootMotion,
     Standing,
-    analyse_ground,
     compute_body_shift,
     compute_hip_path,
     find_hip_middle,
     find_level_path,
     find_target_soles,
     find_up_axis,
-    measure_rest_standing,
-    measure_standing,
     move_hips,
     select_legs,
     select_soles,
-    shows_soles_at_rest,
     turn_positions,
     turn_z_up,
 )
 from poise.retargeting.step_width import set_step_width
 from poise.retargeting.transfer import is_same_tree, plan_rotations
-from poise.runtime.result_cache import get_or_compute
 
 HandMode = Literal["touch", "directions"]
-FirstFrames = Literal["auto", "keep"]
 
 _STAGES = 3  # of the progress: measuring the source, moving the target, planting its feet
 _IN_PLACE_NOTE = "skate, depth and floating of feet are not measured in place: the ground passes under the character"
-_LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot", "Toes")
 _ARM_PARTS = ("UpperArm", "LowerArm", "Hand")
 _BLOCK_FRAMES = 1024  # frames whose configurations are made at once
 
@@ -253,8 +239,7 @@ def _check_source(clip: Clip | Rig, source: Rig | None) -> tuple[Clip, Rig]:
         clip = clip.clips[0]
     check_type(clip, Clip, "the clip")
     if source is None:
-        rest = Pose(clip.skeleton, clip.skeleton.rest_q)
-        source = Rig(clip.skeleton, rest, humanoid=dict(clip.skeleton.roles))
+        source = make_own_rig(clip)
     check_type(source, Rig, "the source")
     if find_free_root(clip.skeleton) is not None:  # a robot's, whose file has a fixed base
         source = free_root(source)
@@ -302,75 +287,30 @@ class Transfer(NamedTuple):
         return is_same_tree(self.clip.skeleton, self.target.skeleton)
 
 
-class MeasuredSource(NamedTuple):
-    """A clip, its source and a target, before anything moves.
-
-    clip, rig  the clip without its first frames, and its rig
-    target     a robot's with a free root
-    pairs      which joint moves which
-    ground     contacts of the source
-    body       the source
-    is_robot   whether the target is a robot
-    notes      what was assumed
-    """
-
-    clip: Clip
-    rig: Rig
-    target: Rig
-    pairs: Match
-    ground: ClipGround
-    body: Body
-    is_robot: bool
-    notes: tuple[str, ...]
-
-
-def measure_source(clip: Clip, rig: Rig, target: Rig, match: Match | None, options: Options) -> MeasuredSource:
-    """Measure the source of a clip. Joints are matched by roles where no match is given."""
-    clip, notes = even(clip) if options.fps is None else (clip.resample(options.fps), ())
-    pairs = match_roles(rig.roles, target.roles) if match is None else match
-    check_match(pairs, rig.skeleton, target.skeleton)
-    front, rest, first_notes = _split_first_frames(clip, rig)
-    clip, first_notes = (clip, ()) if options.first == "keep" else (rest, first_notes)
-    rig = _declare_legs(rig, pairs.list_joints(of_target=False))
-    is_robot = has_hinges(target.skeleton, pairs.list_joints(of_target=True))
-    target = (
-        free_root(target)
-        if is_robot
-        else _declare_legs(target, pairs.list_joints(of_target=True))
-    )
-    ground, sources = analyse_ground(clip, rig), pairs.list_joints(of_target=False)
-    flat_feet = {} if shows_soles_at_rest(rig) else select_flat_feet(ground.measure_flat_feet(), sources)
-    body = stand_with_carrier(_measure_whole_body(rig, sources, [rest], front, flat_feet), clip)
-    arms = describe_added_joints("source", body)
-    return MeasuredSource(clip, rig, target, pairs, ground, body, is_robot, (*notes, *first_notes, *pairs.notes, *arms))
-
-
 def build_robot_job(measured: MeasuredSource, options: Options) -> RobotJob:
     """Build the job of a robot."""
-    standing = measure_standing(measured.clip, measured.ground, measured.body)
     body = measure_robot_body(measured.target, measured.pairs.list_joints(of_target=True))
     return RobotJob(
-        measured.clip, measured.target, (measured.body, body), standing, measured.pairs, options.ground, options.root,
-        options.speed, options.clear, options.weights or RobotWeights(),
+        measured.clip, measured.target, (measured.body, body), measured.standing, measured.pairs, options.ground,
+        options.root, options.speed, options.clear, options.weights or RobotWeights(),
     )  # fmt: skip
 
 
 def _retarget_clip(
     clip: Clip, rig: Rig, target: Rig, match: Match | None, options: Options, advance: Advance
 ) -> Retargeted:
-    measured = measure_source(clip, rig, target, match, options)
+    measured = measure_source(clip, rig, target, match, options.first, options.fps)
     if measured.is_robot:
         return _retarget_onto_robot(build_robot_job(measured, options), measured.notes, advance)
-    clip, rig, target, pairs, ground, body, _, notes = measured
+    clip, target, pairs, ground, body, standing, _, notes = measured
     if options.weights is not None:
         raise UnsupportedError("weights are for robots: a character follows every direction, nothing is weighed")
     if not isinstance(options.speed, bool):
         raise UnsupportedError("speed is for robots: joints of a character have no motors, and follow every direction")
     sources = pairs.list_joints(of_target=False)
     is_same = is_same_tree(clip.skeleton, target.skeleton) and pairs.list_joints(of_target=True) == sources
-    standing = measure_standing(clip, ground, body)
-    target_body = body if is_same else _measure_target(target, pairs)
-    standings = standing, standing if is_same else measure_rest_standing(target, target_body)
+    target_body, target_standing = (body, standing) if is_same else measure_target(target, pairs)
+    standings = standing, target_standing
     job = Transfer(clip, target, (body, target_body), standings, pairs, options)
     advance(1, "moving the target")
     path = compute_hip_path(clip.poses.world.positions, job.bodies, *standings, options.root)
@@ -413,59 +353,6 @@ def _retarget_onto_robot(job: RobotJob, notes: Sequence[str], advance: Advance) 
         near_body=np.zeros((len(solved), len(SIDES))), robot=motion, root=job.root,
         notes=tuple(dict.fromkeys(all_notes)),
     )  # fmt: skip
-
-
-def _declare_legs(rig: Rig, joints: Mapping[str, str]) -> Rig:
-    """Return a rig with the legs of a match.
-
-    Contacts and planting go by roles.
-    """
-    legs = {role: joint for role, joint in joints.items() if split_role(role)[1] in _LEG_PARTS}
-    known = {**rig.roles.joints, **list_detached_joints(rig.roles)}
-    if all(known.get(role) == joint for role, joint in legs.items()):
-        return rig
-    limbs = {role: joint for role, joint in joints.items() if not split_role(role)[1].startswith(FINGERS)}
-    return dataclasses.replace(rig, humanoid=limbs)
-
-
-def _measure_target(target: Rig, pairs: Match) -> Body:
-    """Measure the target, once for all clips.
-
-    Its own clips show how elbows and knees bend; without a mesh that stands at rest also how feet stand.
-    """
-    joints, clips = pairs.list_joints(of_target=True), [clip for clip in target.clips if len(clip)]
-
-    def measure() -> Body:
-        flat_feet: dict[str, Floats] = {}
-        if clips and not shows_soles_at_rest(target):
-            flat_feet = select_flat_feet(analyse_ground(clips[0], target).measure_flat_feet(), joints)
-        return _measure_whole_body(target, joints, clips, None, flat_feet)
-
-    return get_or_compute(target, "measured body", tuple(joints.items()), measure)
-
-
-def _measure_whole_body(
-    rig: Rig, joints: Mapping[str, str], clips: Sequence[Clip], front: Clip | None, flat_feet: Mapping[str, Floats]
-) -> Body:
-    """Measure a character with its arms completed."""
-    arms = complete_arms(rig, joints)
-    clips = [extend_clip(clip, arms.skeleton) for clip in clips]
-    front = None if front is None else extend_clip(front, arms.skeleton)
-    return measure_body(arms.skeleton, arms.joints, clips, front=front, flat_feet=flat_feet)._replace(added=arms.added)
-
-
-def _split_first_frames(clip: Clip, rig: Rig) -> tuple[Clip | None, Clip, tuple[str, ...]]:
-    """Split a reference pose from the front of a clip. Return it, the remaining clip and a note."""
-    try:
-        lone = lone_frames(motion_of(clip, figure_of(clip, rig=rig)))
-    except PoiseError:
-        return None, clip, ()
-    count = int(np.argmin(lone))
-    if count == 0 or lone.all():
-        return None, clip, ()
-    front = Clip(clip.times[:count], clip.poses[:count], clip.name)
-    rest = Clip(clip.times[count:] - clip.times[count], clip.poses[count:], clip.name)
-    return front, rest, (f"{format_count(count, 'frame')} in front of the clip, a reference pose, left out",)
 
 
 def _move_target(job: Transfer, path: Floats) -> Clip:
@@ -527,7 +414,7 @@ def _plant_contacts(
     Also return notes. A leg with a skipped row stays as it is.
     """
     source, standing = job.standings
-    skipped = list_skipped_sides(job.match, _LEG_PARTS)
+    skipped = list_skipped_sides(job.match, LEG_PARTS)
     columns = [column for column, leg in enumerate(contacts.legs) if leg not in skipped]
     notes = tuple(f"the {side} foot is not planted: the match skips a row of its leg" for side in skipped)
     if not contacts.any[:, columns].any():

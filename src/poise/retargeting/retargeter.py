@@ -18,7 +18,8 @@ from poise.model.rig import Rig
 from poise.retargeting.live_character import LiveCharacter
 from poise.retargeting.live_robot import LiveRobot
 from poise.retargeting.match import Match, check_match, has_hinges, match_roles
-from poise.retargeting.retarget import Options, build_robot_job, describe_bodies, measure_source, retarget
+from poise.retargeting.measured_characters import measure_source
+from poise.retargeting.retarget import Options, build_robot_job, describe_bodies, retarget
 
 _OPTIONS = Options(ground=False, root="travel", hands="directions", first="auto", fps=None)
 
@@ -87,7 +88,7 @@ class Retargeter:
         clip = _find_first_clip(source)
         if has_hinges(target.skeleton, self.match.list_joints(of_target=True)):
             options = _OPTIONS._replace(ground=ground or False)
-            measured = measure_source(clip, source, target, self.match, options)
+            measured = measure_source(clip, source, target, self.match)
             job = build_robot_job(measured, options)
             self._figure = LiveRobot(job, source)
             notes = (*measured.notes, *describe_bodies(job.bodies), *self._figure.notes)

@@ -90,7 +90,7 @@ class Robot(NamedTuple):
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """Parts of limbs that no joint moves against the trunk."""
+        """Parts of limbs without freedom against the trunk."""
         return tuple(role for role, count in self.freedoms.items() if not count)
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from poise.errors import PoiseError, UnsupportedError
 from poise.ground.bearing.parts import Bearing
 from poise.ground.contact.contacts import Contacts, Thresholds, find_runs
-from poise.ground.contact.soles import BALL_POINT, TIP_POINT, Soles, find_soles
+from poise.ground.contact.soles import BALL_POINT, TIP_POINT, Soles, find_rest_soles, find_soles
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.motion import ANKLE, BALL, Motion, motion_of, rest_motion
 from poise.ground.found import analyse_clip, floor_of, with_bearing
@@ -173,7 +173,7 @@ def find_target_soles(clip: Clip, rig: Rig, legs: Sequence[str]) -> tuple[Soles,
     """
     figure = figure_of(clip, rig=rig, legs=legs)
     if _stands_at_rest(figure):
-        return find_soles(rest_motion(figure)), ()
+        return find_rest_soles(figure), ()
     own = _find_own_clip(rig)
     if own is not None:
         return find_soles(motion_of(own, figure_of(own, rig=rig, legs=legs))), ()
@@ -224,7 +224,7 @@ def _measure_rest_ankle(figure: Figure, body: Body) -> float:
     motion: Motion = rest_motion(figure)
     if not body.reference.is_rest or not _stands_at_rest(figure):
         return _ANKLE_RATIO * body.leg_length
-    soles = find_soles(motion).points(motion)[0, :, 0, 2]
+    soles = find_rest_soles(figure).points(motion)[0, :, 0, 2]
     ankle = float((motion.places[0, :, ANKLE, 2] - soles).mean()) * figure.metre
     return ankle if 0.0 < ankle <= _MAX_REST_ANKLE_RATIO * body.leg_length else _ANKLE_RATIO * body.leg_length
 

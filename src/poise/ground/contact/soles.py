@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from poise.ground.figure.figure import Figure
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, rest_motion
 from poise.ground.figure.speeds import Shots, shots_of, velocities
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import dot, normalise, project_horizontal
 from poise.model.pose import Pose
+from poise.runtime.result_cache import get_or_compute
 
 HEEL_POINT, BALL_POINT, TIP_POINT = range(3)
 _PARTS = [FOOT, FOOT, TOES]  # what carries them
@@ -110,11 +112,27 @@ def find_soles(motion: Motion, flat: Bools | None = None, *, slow: bool = True, 
     soles, floor = _measure_soles(motion, standing, over)
     if not stands_at_rest:
         return soles
-    soles_at_rest, floor_at_rest = _measure_soles(rest, *_flat_frames(rest, None, None, slow=slow))
+    soles_at_rest, floor_at_rest = _measure_rest_soles(rest, slow=slow)
     flat_share, deep_share = _share_flat(motion, soles, floor)
     flat_at_rest, deep_at_rest = _share_flat(motion, soles_at_rest, floor_at_rest)
     evidence = flat_at_rest - flat_share, deep_share - deep_at_rest
     return soles_at_rest if min(evidence) >= 0.0 and max(evidence) > 0.0 and flat_at_rest > 0.0 else soles
+
+
+def find_rest_soles(figure: Figure) -> Soles:
+    """Find the soles in the rest pose."""
+    return _measure_rest_soles(rest_motion(figure), slow=True)[0]
+
+
+def _measure_rest_soles(rest: Motion, *, slow: bool) -> tuple[Soles, Floats]:
+    """Measure soles, and floors (L,) [m], in the rest pose. Once for all clips of a skeleton."""
+    figure = rest.figure
+    return get_or_compute(
+        figure.skeleton,
+        "rest soles",
+        (figure.legs, figure.up, figure.metre, slow),
+        lambda: _measure_soles(rest, *_flat_frames(rest, None, None, slow=slow)),
+    )
 
 
 def _share_flat(motion: Motion, soles: Soles, floor: Floats) -> tuple[float, float]:
@@ -173,11 +191,15 @@ def steep(motion: Motion) -> Bools:
 
     These are hocks of four-legged figures, or odd rigs.
     """
-    skeleton, turn = motion.figure.skeleton, motion.figure.turn
-    rest = Pose(skeleton, skeleton.rest_q).world.positions
-    feet = [(skeleton.index(leg.foot), skeleton.index(leg.toes or leg.foot)) for leg in motion.figure.legs]
-    drop = rotations.rotate(turn, np.array([rest[foot] - rest[ball] for foot, ball in feet]))
-    return drop[:, 2] > _STEEP * np.hypot(drop[:, 0], drop[:, 1])
+    skeleton, turn, legs = motion.figure.skeleton, motion.figure.turn, motion.figure.legs
+
+    def compute() -> Bools:
+        rest = Pose(skeleton, skeleton.rest_q).world.positions
+        feet = [(skeleton.index(leg.foot), skeleton.index(leg.toes or leg.foot)) for leg in legs]
+        drop = rotations.rotate(turn, np.array([rest[foot] - rest[ball] for foot, ball in feet]))
+        return drop[:, 2] > _STEEP * np.hypot(drop[:, 0], drop[:, 1])
+
+    return get_or_compute(skeleton, "steep feet", (legs, motion.figure.up), compute)
 
 
 def _floors(heights: Floats, starts: Ints) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,10 +27,14 @@ from poise.model.roles import Leg
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import MIN_CONFIDENCE, JointRoles
 from poise.model.skeleton import Kind, Skeleton
+from poise.runtime.result_cache import get_or_compute
 
 Up = Literal["y", "z"]
 
 _PARTS = ("UpperLeg", "LowerLeg", "Foot")
+
+_STIFF_KINDS, _TURNING_KINDS = (Kind.HINGE, Kind.SLIDE), (Kind.BALL, Kind.FREE)
+_MAX_FIGURES = 4  # kept with a clip: of its own rig and of few choices of legs
 
 _CLEAR = 0.8  # the share of a direction that one axis has, for legs that say which way is up
 _UNEVEN = 2.0  # so many times less even is the height of the lowest joint along an axis that is not up
@@ -95,6 +100,17 @@ def figure_of(
     Feet of robots, whose legs turn on hinges, have no toes. No legs, legs that are not sure, a leg that does not turn,
     an unknown leg: one sentence that says what there is.
     """
+    if metre is None and isinstance(rig, Rig) and (legs is None or type(legs) is tuple):
+        key = weakref.ref(rig), legs, up
+        return get_or_compute(
+            clip, "figure", key, lambda: _find_figure(clip, rig, legs, up, None), max_keys=_MAX_FIGURES
+        )
+    return _find_figure(clip, rig, legs, up, metre)
+
+
+def _find_figure(
+    clip: Clip | Pose, rig: Rig | None, legs: Sequence[str] | None, up: Up | None, metre: float | None
+) -> Figure:
     skeleton = clip.skeleton
     roles = rig.roles if isinstance(rig, Rig) else find_roles(skeleton if rig is None else rig)
     chosen = _choose_legs(roles, legs)
@@ -102,7 +118,8 @@ def figure_of(
         _check_joints(skeleton, leg)
         _check_sure(roles, leg)
     chosen = tuple(replace(leg, toes=None) if _has_hinges(skeleton, leg) else leg for leg in chosen)
-    metre = _height(skeleton, chosen) / HEIGHT if metre is None else metre
+    if metre is None:
+        metre = get_or_compute(skeleton, "leg height", chosen, lambda: _height(skeleton, chosen)) / HEIGHT
     if not 0.0 < check_real(metre, "a metre") < np.inf:
         raise InputError(f"a metre must be a positive number of file units, not {metre}")
     if up is not None:
@@ -120,7 +137,7 @@ def find_arms(skeleton: Skeleton, roles: JointRoles) -> tuple[Leg, ...]:
     for side in SIDES:
         chain = [f"{side}{part}" for part in ("UpperArm", "LowerArm", "Hand")]
         names = [roles.joints[role] for role in chain if roles.confidence.get(role, 0.0) >= MIN_CONFIDENCE]
-        if len([name for name in names if skeleton[name].kind == Kind.BALL]) == len(chain):
+        if len([name for name in names if _get_kind(skeleton, name) == Kind.BALL]) == len(chain):
             arms.append(Leg(f"{side} arm", *names, toes=None))
     return tuple(arms)
 
@@ -167,18 +184,22 @@ def _check_sure(roles: Roles, leg: Leg) -> None:
 
 def _has_hinges(skeleton: Skeleton, leg: Leg) -> bool:
     """Return whether hip, knee or ankle is a hinge or slide."""
-    return any(skeleton[name].kind in {Kind.HINGE, Kind.SLIDE} for name in (leg.upper, leg.lower, leg.foot))
+    return any(_get_kind(skeleton, name) in _STIFF_KINDS for name in (leg.upper, leg.lower, leg.foot))
+
+
+def _get_kind(skeleton: Skeleton, name: str) -> int:
+    return skeleton.joint_lists.kinds[skeleton.index(name)]
 
 
 def _check_joints(skeleton: Skeleton, leg: Leg) -> None:
     if _has_hinges(skeleton, leg):
         return
     for name in (leg.upper, leg.lower, leg.foot, *([leg.toes] if leg.toes else [])):
-        kind = skeleton[name].kind
-        if kind not in {Kind.BALL, Kind.FREE}:
+        kind = _get_kind(skeleton, name)
+        if kind not in _TURNING_KINDS:
             raise UnsupportedError(
-                f"the {leg.name} leg's joint {name!r} is a {kind.name.lower()}: legs turn on balls, or as a robot's on "
-                "hinges"
+                f"the {leg.name} leg's joint {name!r} is a {Kind(kind).name.lower()}: legs turn on balls, or as a "
+                "robot's on hinges"
             )
 
 

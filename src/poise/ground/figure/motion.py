@@ -157,6 +157,10 @@ def motion_of(clip: Clip, figure: Figure) -> Motion:
     """Walk the legs of every frame of a clip. No frames: InputError."""
     if not len(clip):
         raise InputError(f"clip {clip.name!r} has no frames: there is nothing to plant")
+    return get_or_compute(clip, "leg motion", figure, lambda: _walk_legs(clip, figure), max_keys=1)
+
+
+def _walk_legs(clip: Clip, figure: Figure) -> Motion:
     world = clip.poses.world
     turns = {name: world[name].rotations for leg in figure.legs for name in turning(leg)}
     places = np.stack([np.stack([world[name].positions for name in _path(figure, leg)], 1) for leg in figure.legs], 1)
@@ -185,8 +189,7 @@ def _path(figure: Figure, leg: Leg) -> tuple[str, ...]:
 def _end(figure: Figure, toes: str) -> str:
     """Return the child of the toes farthest away at rest. Toes without children are returned themselves."""
     skeleton = figure.skeleton
-    row = skeleton.index(toes)
-    children = [i for i, parent in enumerate(skeleton.parents) if parent == row]
+    children = list(skeleton.children[skeleton.index(toes)])
     if not children:
         return toes
     lengths = np.linalg.norm(skeleton.A[children, :3], axis=1)
