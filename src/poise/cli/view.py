@@ -22,6 +22,7 @@ from poise.errors import FileError, InputError, prefix_file_name
 from poise.ground.terrain.arguments import level_direction
 from poise.ground.terrain.words import angle_of
 from poise.ground.way import travel_direction
+from poise.io.collision_shapes import add_package_folders
 from poise.io.files import write_atomically
 from poise.io.registry import load
 from poise.maths.arrays import Floats
@@ -177,10 +178,10 @@ def view(
     _check_onto(file, onto, match, options)
     with numpy_kinematics.defer_kernels() if html is None else contextlib.nullcontext():
         if file is not None and onto is not None:
-            document = _load_side_by_side(file, onto, match, clip, include_root)
+            document = _load_side_by_side(file, onto, match, clip, include_root, package_folders)
         else:
             with prefix_file_name(file):
-                document = configure_document(_load_document(file, scene, include_root), options)
+                document = configure_document(_load_document(file, scene, include_root, package_folders), options)
         document = document.replace(package_folders=package_folders)
         for note in document.rig.notes:
             say(f"note: {note}", err=True)
@@ -264,13 +265,15 @@ def write_page(document: Document, path: Path) -> None:
     write_atomically(path, build_document_page(document))
 
 
-def _load_document(file: Path | None, scene: str | None, include_root: Path | None) -> Document:
+def _load_document(
+    file: Path | None, scene: str | None, include_root: Path | None, package_folders: tuple[Path, ...]
+) -> Document:
     """Load the rig of the file, or a scene. The default is the first scene."""
     if file is None:
         return scenes.build_scene(scene or scenes.names()[0])
     if scene is not None:
         raise InputError(f"give a file or --scene, not both: {file} and {scene}")
-    rig = load(file, include_root=include_root)
+    rig = add_package_folders(load(file, include_root=include_root), package_folders)
     if not len(rig.skeleton):
         raise FileError(file, "holds no joints: there is nothing to show")
     return build_document(rig)
@@ -292,12 +295,17 @@ def _check_onto(file: Path | None, onto: Path | None, match: Path | None, option
 
 
 def _load_side_by_side(
-    file: Path, onto: Path, match: Path | None, clip: str | None, include_root: Path | None
+    file: Path,
+    onto: Path,
+    match: Path | None,
+    clip: str | None,
+    include_root: Path | None,
+    package_folders: tuple[Path, ...],
 ) -> Document:
     """Load a clip and its target, and retarget. Errors of the target name its file."""
     source = load(file, include_root=include_root)
     with prefix_file_name(onto):
-        target = load(onto, include_root=include_root)
+        target = add_package_folders(load(onto, include_root=include_root), package_folders)
         check_target(target.roles)
     check_animated(source, file, "retarget")
     name = select_clip(source, clip, "--onto").name

@@ -1,11 +1,12 @@
 """Collision shapes of robots in URDF and MJCF files.
 
-They are boxes, cylinders, spheres and capsules, and the meshes of URDF files, which are read later.
+They are boxes, cylinders, spheres and capsules, and meshes, which are read later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import dataclasses
+from collections.abc import Collection, Sequence
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -13,24 +14,27 @@ import numpy as np
 
 from poise.errors import FileError
 from poise.io.bone_end import LinkShape, build_link_shape, build_mesh_matrix
-from poise.io.mjcf_shapes import Geom, MjcfDocument
+from poise.io.mjcf_shapes import Geom, MeshGeom, MjcfDocument
 from poise.io.robot_meshes import find_mesh_file, read_corners
 from poise.io.text_parsing import quote_excerpt
 from poise.io.urdf_xml import UrdfDocument, Visual, parse_visuals
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.rig import Rig
+from poise.model.skeleton import Skeleton
 
 
 class LinkMesh(NamedTuple):
-    """A collision mesh of a link.
+    """A collision mesh of a URDF file.
 
     urdf_path  file of the robot, beside which the mesh lies
     element    as written
+    package_folders  folders for meshes of package://, besides the file's own
     """
 
     urdf_path: Path
     element: Visual
+    package_folders: tuple[Path, ...] = ()
 
     def read_corners(self) -> Floats:
         """Read its corners (k, 3) in the frame of its link. FileError for a missing or unreadable file."""
@@ -41,7 +45,7 @@ class LinkMesh(NamedTuple):
             matrix = build_mesh_matrix(self.element)
         except ValueError as error:
             raise FileError(name, str(error)) from error
-        corners = read_corners(find_mesh_file(self.urdf_path, name))
+        corners = read_corners(find_mesh_file(self.urdf_path, name, self.package_folders))
         return corners @ matrix[:, :3].T + matrix[:, 3]
 
 
@@ -53,7 +57,7 @@ class CollisionShapes(NamedTuple):
     """
 
     shapes: tuple[tuple[int, LinkShape], ...]
-    meshes: tuple[tuple[int, LinkMesh], ...] = ()
+    meshes: tuple[tuple[int, LinkMesh | MeshGeom], ...] = ()
 
     def read_meshes(self, rows: Collection[int]) -> tuple[list[tuple[int, Floats]], str]:
         """Read the corners (k, 3) of some joints' meshes.
@@ -70,15 +74,35 @@ class CollisionShapes(NamedTuple):
         return found, reason
 
 
+def add_package_folders(rig: Rig, folders: Sequence[Path]) -> Rig:
+    """Return a robot with further folders for meshes of package://. Other rigs stay as they are."""
+    source = rig.skeleton.source
+    if not folders or not isinstance(source, UrdfDocument):
+        return rig
+    source = dataclasses.replace(source, package_folders=tuple(folder.absolute() for folder in folders))
+    return rig.with_skeleton(dataclasses.replace(rig.skeleton, source=source))
+
+
 def read_collision_shapes(rig: Rig) -> CollisionShapes:
     """Read the collision shapes of a robot. None for other files."""
     skeleton, source = rig.skeleton, rig.skeleton.source
     if isinstance(source, MjcfDocument):
-        shapes = [(skeleton.index(geom.joint_name), _build_geom(geom)) for geom in source.geoms if geom.can_collide]
-        return CollisionShapes(tuple((row, shape) for row, shape in shapes if shape is not None))
+        return _list_mjcf_shapes(skeleton, source)
     if isinstance(source, UrdfDocument):
         return _read_urdf_shapes(rig, source)
     return CollisionShapes(())
+
+
+def _list_mjcf_shapes(skeleton: Skeleton, source: MjcfDocument) -> CollisionShapes:
+    """List the shapes of an MJCF robot. Where none of them can collide, those that are shown count."""
+    shapes = [(geom, shape) for geom in source.geoms if (shape := _build_geom(geom)) is not None]
+    can_collide = any(geom.can_collide for geom in (*(geom for geom, _ in shapes), *source.meshes))
+    kept = [(geom, shape) for geom, shape in shapes if geom.can_collide or not can_collide]
+    meshes = [mesh for mesh in source.meshes if mesh.can_collide or not can_collide]
+    return CollisionShapes(
+        tuple((skeleton.index(geom.joint_name), shape) for geom, shape in kept),
+        tuple((skeleton.index(mesh.joint_name), mesh) for mesh in meshes),
+    )
 
 
 def _read_urdf_shapes(rig: Rig, source: UrdfDocument) -> CollisionShapes:
@@ -90,7 +114,7 @@ def _read_urdf_shapes(rig: Rig, source: UrdfDocument) -> CollisionShapes:
         link = str(rig.skeleton.source_ids[0]) if row == 0 else elements.link_by_joint.get(name, "")
         for element in elements.visuals_by_link.get(link, []):
             if element.shape == "mesh":
-                meshes.append((row, LinkMesh(path, element)))
+                meshes.append((row, LinkMesh(source.path or path, element, source.package_folders)))
                 continue
             try:
                 shape = build_link_shape(element)

@@ -16,8 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from poise.errors import FileError
 from poise.io.files import guess_file_type, read_bytes
+from poise.io.mjcf_meshes import name_mesh
 from poise.io.permitted_folders import PermittedFolders
 from poise.io.text_parsing import (
     MAX_NAME_LENGTH,
@@ -28,6 +31,7 @@ from poise.io.text_parsing import (
     quote_excerpt,
     read_xml_tree,
 )
+from poise.maths.arrays import Floats
 
 MAX_DEPTH = 400  # nesting levels; MuJoCo's own limit is 500
 _MAX_ELEMENTS = 200_000  # elements of all files together
@@ -163,8 +167,8 @@ class _IncludeResolver:
 #
 # MuJoCo gets nothing else, and no file name.
 #
-# Meshes, textures, actuators, tendons, sensors and options are omitted, so a model reads without its assets. Every used
-# number is checked, because MuJoCo accepts NaN and overflowing numbers.
+# Textures, actuators, tendons, sensors and options are omitted, and of meshes all but names and scales, so a model
+# reads without its assets. Every used number is checked, because MuJoCo accepts NaN and overflowing numbers.
 
 
 _MAX_COUNT_DIGITS = 15  # digits of a count; int() rejects some thousands
@@ -173,9 +177,10 @@ _MAX_JOINTS = 10_000  # maximum number of bodies, joints and sites, with the cop
 _LOOP_TAGS = ("connect", "weld")
 _BODY_TAGS = {"worldbody", "body", "frame", "replicate"}
 _KEPT_TAGS = {
-    "mujoco": {"compiler", "default", "worldbody", "equality", "keyframe"},
+    "mujoco": {"compiler", "default", "asset", "worldbody", "equality", "keyframe"},
+    "asset": {"mesh"},
     "body": {"body", "frame", "replicate", "joint", "freejoint", "geom", "site", "inertial"},
-    "default": {"default", "joint", "geom", "site", "equality"},
+    "default": {"default", "joint", "geom", "site", "equality", "mesh"},
     "equality": {"joint", "connect", "weld"},
     "keyframe": {"key"},
 }
@@ -183,12 +188,13 @@ _KEPT_TAGS = {
 # Tags omitted without a note: they do not affect kinematics.
 _IGNORED_TAGS = {
     "mujoco": {
-        "option", "size", "visual", "statistic", "asset", "deformable", "contact", "tendon", "actuator", "sensor",
+        "option", "size", "visual", "statistic", "deformable", "contact", "tendon", "actuator", "sensor",
         "custom", "extension",
     },
+    "asset": {"texture", "material", "hfield", "skin", "model", "plugin"},
     "body": {"camera", "light", "plugin"},
     "default": {
-        "mesh", "material", "camera", "light", "pair", "tendon", "general", "motor", "position", "velocity",
+        "material", "camera", "light", "pair", "tendon", "general", "motor", "position", "velocity",
         "intvelocity", "damper", "cylinder", "muscle", "adhesion", "plugin", "dcmotor",
     },
     "keyframe": set[str](),
@@ -211,6 +217,7 @@ _TEXT_ATTRIBUTES = {
     "geom": {"name", "class", "type", "mesh", "hfield", "shellinertia"},
     "site": {"name", "class", "type"},
     "key": {"name"},
+    "mesh": {"name", "class"},
 }
 _NUMBER_ATTRIBUTES = {
     "compiler": {"inertiagrouprange"},
@@ -224,6 +231,7 @@ _NUMBER_ATTRIBUTES = {
     "site": _POSE_ATTRIBUTES | {"size", "fromto"},
     "inertial": _POSE_ATTRIBUTES | {"mass", "diaginertia", "fullinertia"},
     "key": {"qpos"},
+    "mesh": {"scale", "refpos", "refquat", "vertex"},
 }
 # Attributes without effect on kinematics, for simulation or display only.
 _CONTACT_ATTRIBUTES = {"solimp", "solref", "margin", "gap", "friction", "condim", "priority", "solmix"}
@@ -253,6 +261,7 @@ _MODEL_HEADER = (
 _XML_ESCAPES = str.maketrans(
     {letter: f"&#{ord(letter)};" for letter in "&<>\"'\n\r\t"}
 )  # importing xml.sax takes 0.1 s
+_BALL_SIZE = (1.0, 0.0, 0.0)  # of balls in place of meshes: MuJoCo asks for one
 MIN_MASS = 1e-9  # [kg] smaller masses come from the header above
 
 
@@ -303,7 +312,7 @@ def strip_model(root: Element) -> ModelSubset:
     """Select the kinematic elements of a file. FileError for invalid numbers and too large counts."""
     subset = ModelSubset()
     subset.add_line(_MODEL_HEADER)
-    joint_count = 0
+    joint_count, mesh_names = 0, set[str]()
     for step in _traverse(root, subset):
         if step.element is None:
             subset.add_line(f"</{step.tag}>")
@@ -312,10 +321,22 @@ def strip_model(root: Element) -> ModelSubset:
             joint_count += step.copies
             if joint_count > _MAX_JOINTS:
                 step.element.fail(f"more than {_MAX_JOINTS} bodies, joints and sites")
-        subset.add_line(f"<{step.tag}{_format_attributes(step.element)}>", step.element)
+        name = _find_mesh_name(step.element, mesh_names) if step.tag == "mesh" else ""
+        subset.add_line(f"<{step.tag}{name}{_format_attributes(step.element)}>", step.element)
     subset.add_line("</mujoco>")
     _record_omitted(root, subset)
     return subset
+
+
+def _find_mesh_name(element: Element, used_names: set[str]) -> str:
+    """Find the name of a <mesh> as an attribute. A second one of a name gets another."""
+    if "file" not in element.attributes and "vertex" not in element.attributes and "name" not in element.attributes:
+        return ""  # of a default
+    name = name_mesh(element.attributes)
+    while name in used_names:
+        name += "_"
+    used_names.add(name)
+    return f' name="{name.translate(_XML_ESCAPES)}"'
 
 
 def _traverse(root: Element, subset: ModelSubset) -> Iterator[_TraversalStep]:
@@ -370,6 +391,8 @@ def _format_attributes(element: Element) -> str:
         if attributes.get("coordinate", "local") != "local":
             element.fail("coordinate='global' is of MuJoCo before version 2.3.4; save the model with a newer one")
         unused_names = set(attributes) - text_names - number_names
+    if tag == "mesh":
+        unused_names = set(attributes) - {"class", "scale", "refpos", "refquat"}  # nor its file
     for name, value in attributes.items():
         if name in text_names and len(value) > MAX_NAME_LENGTH:
             element.fail(f"{name} {quote_excerpt(value)} has more than {MAX_NAME_LENGTH} characters")
@@ -412,13 +435,27 @@ _DECLARATION_PATTERN = re.compile(r"\A\s*(?:<\?xml.*?\?>\s*)+", re.DOTALL)
 _MIN_MUJOCO_VERSION = (3, 3)  # the first MuJoCo version with all functions used here
 
 
+class UsedMesh(NamedTuple):
+    """The mesh of a shape, by name. Its corners are placed as those of `MeshAsset`."""
+
+    name: str
+    place: Floats
+    rotation: Floats
+    scale: Floats
+
+
 class CompiledModel(NamedTuple):
-    """Compiled model, with the ids of bodies of unknown mass. Their shapes were dropped with the meshes."""
+    """Compiled model, and what MuJoCo was not given.
+
+    bodies_without_mass  ids of bodies of unknown mass, some of whose shapes are meshes
+    meshes               the mesh of each shape that has one, by its id
+    """
 
     mj: Any
     model: Any
     name: str
     bodies_without_mass: frozenset[int]
+    meshes: dict[int, UsedMesh]
 
 
 def compile_model(path: Path, subset: ModelSubset) -> CompiledModel:
@@ -426,7 +463,7 @@ def compile_model(path: Path, subset: ModelSubset) -> CompiledModel:
     mj = _import_mujoco(path)
     try:
         spec = mj.MjSpec.from_string("\n".join(subset.lines))
-        mesh_bodies = _delete_meshes(mj, spec)
+        mesh_bodies, geoms = _replace_meshes(mj, spec)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # MuJoCo warns of simulation problems
             model = spec.compile()
@@ -434,7 +471,8 @@ def compile_model(path: Path, subset: ModelSubset) -> CompiledModel:
         raise _build_error(path, subset, error) from error
     uses_shapes = spec.compiler.inertiafromgeom == mj.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
     massless_ids = {body.id for body in mesh_bodies if uses_shapes or not body.explicitinertial}
-    return CompiledModel(mj, model, str(spec.modelname), frozenset(massless_ids))
+    meshes = {int(geom.id): mesh for geom, mesh in geoms}
+    return CompiledModel(mj, model, str(spec.modelname), frozenset(massless_ids), meshes)
 
 
 def report_malformed(error: NotWellFormedError) -> FileError:
@@ -469,18 +507,34 @@ def _import_mujoco(path: Path) -> Any:
     return mj
 
 
-def _delete_meshes(mj: Any, spec: Any) -> list[Any]:
-    """Delete mesh shapes and return their bodies."""
+def _replace_meshes(mj: Any, spec: Any) -> tuple[list[Any], list[tuple[Any, UsedMesh]]]:
+    """Replace mesh shapes by balls without mass. Return bodies of shapes in files, and the balls with their meshes.
+
+    Height fields and other shapes in files are deleted.
+    """
     geom_types = mj.mjtGeom
     file_types = (geom_types.mjGEOM_MESH, geom_types.mjGEOM_HFIELD, geom_types.mjGEOM_SDF)
     file_geoms = [geom for geom in spec.geoms if geom.type in file_types or geom.meshname]
     bodies = [geom.parent for geom in file_geoms]
+    meshes = {
+        mesh.name: UsedMesh(mesh.name, *(np.array(value) for value in (mesh.refpos, mesh.refquat, mesh.scale)))
+        for mesh in spec.meshes
+    }
+    balls: list[tuple[Any, UsedMesh]] = []
     for geom in file_geoms:
-        spec.delete(geom)
+        mesh = meshes.get(geom.meshname)
+        if mesh is None or np.isfinite(geom.fromto).all() or geom.type in file_types[1:]:
+            spec.delete(geom)
+            continue
+        geom.type, geom.meshname, geom.size = geom_types.mjGEOM_SPHERE, "", _BALL_SIZE
+        geom.mass, geom.density, geom.typeinertia = 0.0, 0.0, mj.mjtGeomInertia.mjINERTIA_VOLUME
+        balls.append((geom, mesh))
+    for mesh in list(spec.meshes):
+        spec.delete(mesh)
     for site in spec.sites:
         if site.type == geom_types.mjGEOM_MESH:  # the site's frame does not depend on its shape; meshes are not read
             site.type = geom_types.mjGEOM_SPHERE
-    return bodies
+    return bodies, balls
 
 
 def _build_error(path: Path, subset: ModelSubset, error: Exception) -> FileError:

@@ -1,6 +1,6 @@
 """Mesh files of robots: where they are, and their corners.
 
-They lie beside a URDF file or in named folders, nowhere else. trimesh reads them.
+They lie beside a URDF or MJCF file or in named folders, nowhere else. trimesh reads them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from poise.io.mesh_text import replace_non_ascii, shorten_error
 from poise.maths.arrays import Floats
 
 MESH_SUFFIXES = (".stl", ".obj", ".dae")
-_DESCRIPTION_FOLDERS = ("urdf", "robots", "xacro")  # folders of descriptions in a ROS package, beside its meshes
+# folders of descriptions in a package, beside its meshes
+_DESCRIPTION_FOLDERS = ("urdf", "robots", "xacro", "mjcf", "xml", "mujoco")
 MAX_COORDINATE = 1e30  # [file units] largest coordinate; products of larger ones would overflow
 # of meshes with more corners the outermost ones are kept, in cells of so many by so many
 _MANY_CORNERS, _GRID_CELLS = 4_000, 32
@@ -44,7 +45,7 @@ def find_mesh_file(urdf_path: Path, name: str, package_folders: Sequence[Path] =
     which is not opened.
     """
     folder = urdf_path.absolute().parent.resolve()
-    root = folder.parent if folder.name in _DESCRIPTION_FOLDERS else folder
+    root = find_description_root(folder)
     scheme, _, relative = name.rpartition("://")
     relative = unquote(relative)
     if "\0" in relative or len(relative) > _MAX_PATH_LENGTH or scheme not in ("", "package", "model", "file"):
@@ -66,6 +67,11 @@ def find_mesh_file(urdf_path: Path, name: str, package_folders: Sequence[Path] =
             return mesh_path
     folders_text = " and ".join(map(str, roots))
     raise MissingMeshError(name[:200], f"is not there; it was looked for in {folders_text}")
+
+
+def find_description_root(folder: Path) -> Path:
+    """Find the folder around meshes. It is that of a description, or of its package."""
+    return folder.parent if folder.name in _DESCRIPTION_FOLDERS else folder
 
 
 def _iterate_candidates(

@@ -80,6 +80,8 @@ class UrdfDocument:
     meshes       per link the file names of its visual meshes, as written
     limit_bytes  per row the byte of its <limit> element; -1 without a limit to change
     inertials    per row's name, of links with mass: the mass [kg] and its centre in the row's frame [m]
+    path         the absolute path of the file, beside which its meshes lie
+    package_folders  folders for meshes of package://, besides the file's own
     """
 
     data: bytes
@@ -91,6 +93,8 @@ class UrdfDocument:
     limits: tuple[Limit | None, ...]
     limit_bytes: tuple[int, ...]
     inertials: dict[str, Inertial] = field(default_factory=dict[str, Inertial])
+    path: Path | None = None
+    package_folders: tuple[Path, ...] = ()
 
 
 # --- Repair of small XML faults in URDF files ------------------------------------------------------------------------

@@ -212,9 +212,9 @@ def retarget(
     Raises
     ------
     UnsupportedError
-        For characters without known arms and legs, and for animals.
+        For a clip or target without known legs, a clip without known upper arms, and for animals.
     InputError
-        For a clip without frames, and for a match without arms and legs.
+        For a clip without frames, and for a match without legs, or without the source's upper arms.
     """
     clip, rig = _check_source(clip, source)
     check_type(target, Rig, "the target")

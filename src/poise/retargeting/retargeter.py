@@ -33,7 +33,7 @@ class Retargeter:
         The rig whose poses come. Its first clip shows how its elbows, knees and feet are made, and how high it stands;
         without a clip its rest pose does.
     target
-        The rig that is to move, a character or a robot. It needs known arms and legs.
+        The rig that is to move, a character or a robot. It needs known legs.
     match
         Which joint moves which; by default `poise.match(source, target)`.
     ground
@@ -51,9 +51,9 @@ class Retargeter:
     Raises
     ------
     UnsupportedError
-        For targets without known arms and legs, for animals, and for other ground than planes under a robot.
+        For targets without known legs, for animals, and for other ground than planes under a robot.
     InputError
-        For a match without arms and legs.
+        For a match without legs, or without the source's upper arms.
 
     Notes
     -----

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FileError, InputError
-from poise.io import mjcf_elements, mjcf_loops, mjcf_shapes, mjcf_skeleton
+from poise.io import mjcf_elements, mjcf_loops, mjcf_meshes, mjcf_shapes, mjcf_skeleton
 from poise.io.files import read_bytes
 from poise.io.text_parsing import MAX_NUMBER, NotWellFormedError
 from poise.model.joints import drop_blocking_ranges
@@ -27,7 +27,7 @@ UNSUPPORTED_HINT = "save poses and clips as joint values (.json, .csv, .npz) or 
 
 
 def read(path: Path, *, include_root: Path | None = None) -> Rig:
-    """Read an MJCF file without its meshes. The rest pose is qpos0 clamped to the limits.
+    """Read an MJCF file. Its meshes are not opened. The rest pose is qpos0 clamped to the limits.
 
     FileError for anything but one finite model, and where MuJoCo is not installed; `Rig.notes` lists the unsupported
     content.
@@ -47,7 +47,7 @@ def read(path: Path, *, include_root: Path | None = None) -> Rig:
     compiled, notes = _compile_model(path, subset)
     plan = mjcf_skeleton.build_plan(compiled)
     try:
-        skeleton = _build_skeleton(compiled, plan)
+        skeleton = _build_skeleton(compiled, plan, mjcf_meshes.list_mesh_files(document.root, path, include_root))
     except InputError as error:
         raise FileError(path, str(error)) from error
     poses = mjcf_skeleton.build_keyframes(compiled, skeleton, plan)
@@ -70,7 +70,9 @@ def _compile_model(path: Path, subset: mjcf_elements.ModelSubset) -> tuple[mjcf_
         return compiled, [f"loops (<connect>, <weld>) are not read, so that poses may open them: {error.reason}"]
 
 
-def _build_skeleton(compiled: mjcf_elements.CompiledModel, plan: mjcf_skeleton.SkeletonPlan) -> Skeleton:
+def _build_skeleton(
+    compiled: mjcf_elements.CompiledModel, plan: mjcf_skeleton.SkeletonPlan, files: dict[str, mjcf_meshes.MeshFile]
+) -> Skeleton:
     """Build the skeleton. InputError for numbers that are too large and for limits without a legal value."""
     rows = plan.rows
     offsets = np.array([row.offset for row in rows])
@@ -99,7 +101,7 @@ def _build_skeleton(compiled: mjcf_elements.CompiledModel, plan: mjcf_skeleton.S
         source_ids=[row.name if row.joint_id >= 0 else None for row in rows],
         metres_per_unit=1.0,
         up="z",
-        source=mjcf_shapes.build_document(compiled, plan),
+        source=mjcf_shapes.build_document(compiled, plan, files),
         loops=mjcf_loops.read_loops(compiled, plan),
     )
     rest_q, _ = skeleton.legal(mjcf_skeleton.read_rest_q(compiled, skeleton, plan))

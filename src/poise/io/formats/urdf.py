@@ -61,6 +61,7 @@ def _read_data(path: Path, data: bytes) -> Rig:
         skeleton.limits,
         tuple(row.limit_byte for row in builder.rows),
         builder.read_inertials(),
+        path.absolute(),
     )
     object.__setattr__(skeleton, "source", document)  # not shared yet; a copy would lose its cached arrays
     return Rig(skeleton, Pose(skeleton, skeleton.rest_q), notes=tuple(builder.notes), path=path)
