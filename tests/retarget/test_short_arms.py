@@ -91,6 +91,24 @@ def test_forearms_end_where_a_joint_is(whole):
     assert lengths["bare"] == pytest.approx(1.785 * 0.28, rel=1e-9)
 
 
+def test_fingers_of_a_forearm_show_its_end(whole):
+    """Some figures have fingers on the forearm. It ends amid them, not at their tips."""
+    skeleton = cut_joints(whole, ("Hand",))
+    names, parents, offsets = list(skeleton.names), skeleton.parents.tolist(), list(skeleton.A[:, :3])
+    for side, sign in (("Left", 1.0), ("Right", -1.0)):
+        for finger, ahead in (("Thumb", 0.03), ("Finger_2", -0.03)):
+            parent = names.index(f"{side}ForeArm")
+            for number in (1, 2):
+                names.append(f"{finger}_{number}.{side[0]}")
+                parents.append(parent)
+                offsets.append(np.array([0.24 * sign if number == 1 else 0.05 * sign, 0.0, ahead * (number == 1)]))
+                parent = len(names) - 1
+    fingered = poise.Skeleton.build(names, parents, [Kind.BALL] * len(names), offsets=offsets, up="y")
+    done = poise.retarget(build_clip(whole, 1), build_rig(fingered), ground=False, hands="directions")
+    assert done.bodies[1].joints["leftIndexProximal"] == "Finger_2_1.L"
+    assert done.bodies[1].arm_length == pytest.approx(0.28 + 0.24, abs=0.005)  # the tips are at 0.57
+
+
 def test_ends_of_arms_touch_as_hands_do(whole):
     """Arms in front of the body: the ends of forearms are as near to each other as the source's hands."""
     target = build_rig(

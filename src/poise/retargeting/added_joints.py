@@ -25,7 +25,7 @@ from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import Kind, Skeleton
 from poise.retargeting.bend_axes import LIMBS
-from poise.retargeting.body import Body
+from poise.retargeting.body import FINGERS, Body
 
 ARM_PARTS, LEG_PARTS = LIMBS
 # of the leg: trunk and bones of arms that are added (after Drillis & Contini 1966)
@@ -54,7 +54,8 @@ class WholeArms(NamedTuple):
 def complete_arms(rig: Rig, joints: Mapping[str, str]) -> WholeArms:
     """Complete the arms of a character.
 
-    A bone ends where joints or a mesh below it end, else at a human length. An unknown arm hangs from the trunk.
+    A bone ends amid fingers that begin at it, or where joints or a mesh below it end, else at a human length. An
+    unknown arm hangs from the trunk.
     """
     skeleton, named = rig.skeleton, dict(joints)
     if all(f"{side}{part}" in named for side in SIDES for part in ARM_PARTS):
@@ -71,7 +72,14 @@ def complete_arms(rig: Rig, joints: Mapping[str, str]) -> WholeArms:
                 skeleton, named[hand] = add_fixed_joint(skeleton, f"{hand} of no joint", row, end)
         if hand not in named:
             row = skeleton.index(named[lower])
-            skeleton, named[hand] = add_fixed_joint(skeleton, f"{hand} of no joint", row, _find_end(rig, row))
+            fingers = [
+                joint for role, joint in joints.items() if role.startswith(tuple(f"{side}{one}" for one in FINGERS))
+            ]
+            ends = [joint for joint in fingers if int(skeleton.parents[skeleton.index(joint)]) == row]
+            found = (
+                np.mean([_find_offset(skeleton, row, joint) for joint in ends], axis=0) if ends else _find_end(rig, row)
+            )
+            skeleton, named[hand] = add_fixed_joint(skeleton, f"{hand} of no joint", row, found)
     return WholeArms(skeleton, named, tuple(role for role, joint in named.items() if joint not in rig.skeleton))
 
 
