@@ -9,7 +9,7 @@ capsules that are too near each other. Frames are tied by changes of step and by
 
     C = 1/2 sum |r(t)|^2 + 1/2 sum s (z(t-1) - 2 z(t) + z(t+1))^2 + 1/2 w sum max(|z(t) - z(t-1)| - most, 0)^2
 
-`measure_frames` writes matrix and gradient of each frame, `compute_step` solves one Gauss-Newton step for all. The
+`measure_frames` writes matrix and gradient of each frame, `compute_step4` solves one Gauss-Newton step for all. The
 matrix is a band: changes of step tie each unknown to itself, so a row reaches 2 K numbers ahead.
 """
 
@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.kernels.band_matrix import (
-    PANEL,
     clear_panels,
     compute_width,
     factor_panels,
@@ -32,7 +31,7 @@ from poise.kernels.band_matrix import (
 )
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import kernel
-from poise.kernels.lanes import SCALAR, view_lanes
+from poise.kernels.lanes import LANES4, LANES8, SCALAR, count_lanes, view_lanes
 
 FIXED, HINGE, SLIDE = 0, 1, 2
 ROTATION, DIRECTION, PLACE = 0, 1, 2
@@ -94,11 +93,27 @@ class CapsuleArrays(NamedTuple):
     nodes    (p, 2)
     ends     (p, 4, 3) of the first and of the second one, in their nodes' frames
     reaches  (p,) distance of their axes from which on they count
+    spans    (p,) distance of their middles from which on they never do, see `write_spans`
     """
 
     nodes: NDArray[np.int64]
     ends: NDArray[np.float64]
     reaches: NDArray[np.float64]
+    spans: NDArray[np.float64]
+
+
+class StepProblem(NamedTuple):
+    """The linear problem of a step: arguments of `compute_step4`."""
+
+    hessians: NDArray[np.float64]
+    gradients: NDArray[np.float64]
+    changes: NDArray[np.float64]
+    excess: NDArray[np.float64]
+    stiffness: NDArray[np.float64]
+    free: NDArray[np.bool_]
+    given: NDArray[np.float64]
+    smoothing: NDArray[np.float64]
+    damping: NDArray[np.float64]
 
 
 class World(NamedTuple):
@@ -115,7 +130,7 @@ class World(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Slopes of three residuals by unknowns.
+    """Slopes of a residual by unknowns.
 
     The unknowns are those of a way from the base to a node.
 
@@ -125,6 +140,24 @@ class Row(NamedTuple):
 
     columns: NDArray[np.float64]
     slopes: NDArray[np.float64]
+
+
+class Loads(NamedTuple):
+    """Tasks of nodes, as forces on a body there.
+
+    Places are from the base.
+
+    A task pulls by its squared weight times what is missing, and resists motion by it: a task of a place as a mass
+    there does, one of a rotation as an inertia. Tasks of a node and of those behind it add up.
+
+    inertias  (n, 10) matrix xx xy xz yy yz zz, mass times place, mass
+    pulls     (n, 6) moment and force
+    motions   (n, 6) rotation and motion at the base, per unknown
+    """
+
+    inertias: NDArray[np.float64]
+    pulls: NDArray[np.float64]
+    motions: NDArray[np.float64]
 
 
 @device_function
@@ -170,24 +203,6 @@ def turn_about(turn, axis, angle):
 
 
 @device_function
-def write_rotation_slopes(tree, world, node, row):
-    """Write the slopes of a node's rotation. Return how many unknowns it has."""
-    for k in range(3):
-        row.columns[k] = 3 + k
-        for j in range(3):
-            row.slopes[k, j] = 1.0 if j == k else 0.0
-    count, i = 3, node
-    while i > 0:
-        if tree.kinds[i] == HINGE:
-            row.columns[count] = tree.columns[i]
-            for k in range(3):
-                row.slopes[count, k] = tree.ratios[i] * world.axes[i, k]
-            count += 1
-        i = tree.parents[i]
-    return count
-
-
-@device_function
 def write_place_slopes(tree, world, node, x, y, z, sign, row, start):
     """Write the slopes of a node's world point, times a sign.
 
@@ -222,16 +237,156 @@ def write_place_slopes(tree, world, node, x, y, z, sign, row, start):
 
 
 @device_function
-def add_residual(row, count, x, y, z, weight, hessian, gradient):
-    """Add three residuals to matrix and gradient. `x, y, z` is what is missing to the target."""
+def add_residual(row, count, missing, weight, hessian, gradient):
+    """Add a residual to matrix and gradient. Its slopes are the first ones."""
     square = weight * weight
     for a in range(count):
-        column = int(row.columns[a])
-        sx, sy, sz = square * row.slopes[a, 0], square * row.slopes[a, 1], square * row.slopes[a, 2]
-        gradient[column] += sx * x + sy * y + sz * z
+        column, slope = int(row.columns[a]), square * row.slopes[a, 0]
+        gradient[column] += slope * missing
         line = hessian[column]
         for b in range(count):
-            line[int(row.columns[b])] += sx * row.slopes[b, 0] + sy * row.slopes[b, 1] + sz * row.slopes[b, 2]
+            line[int(row.columns[b])] += slope * row.slopes[b, 0]
+
+
+@inline
+def add_rotation_load(loads, node, weight, x, y, z):
+    """Add a task of all three angles."""
+    square, inertia, pull = weight * weight, loads.inertias[node], loads.pulls[node]
+    inertia[0] += square
+    inertia[3] += square
+    inertia[5] += square
+    pull[0] += square * x
+    pull[1] += square * y
+    pull[2] += square * z
+
+
+@inline
+def add_direction_load(loads, node, weight, dx, dy, dz, x, y, z):
+    """Add a task of a direction. Turns about it cost nothing."""
+    add_rotation_load(loads, node, weight, x, y, z)
+    square, inertia = weight * weight, loads.inertias[node]
+    inertia[0] -= square * dx * dx
+    inertia[1] -= square * dx * dy
+    inertia[2] -= square * dx * dz
+    inertia[3] -= square * dy * dy
+    inertia[4] -= square * dy * dz
+    inertia[5] -= square * dz * dz
+
+
+@inline
+def add_place_load(loads, node, weight, px, py, pz, x, y, z):
+    """Add a task of a place. It is given from the base."""
+    square, inertia, pull = weight * weight, loads.inertias[node], loads.pulls[node]
+    mx, my, mz = square * px, square * py, square * pz
+    inertia[0] += my * py + mz * pz
+    inertia[1] -= mx * py
+    inertia[2] -= mx * pz
+    inertia[3] += mx * px + mz * pz
+    inertia[4] -= my * pz
+    inertia[5] += mx * px + my * py
+    inertia[6] += mx
+    inertia[7] += my
+    inertia[8] += mz
+    inertia[9] += square
+    pull[0] += my * z - mz * y
+    pull[1] += mz * x - mx * z
+    pull[2] += mx * y - my * x
+    pull[3] += square * x
+    pull[4] += square * y
+    pull[5] += square * z
+
+
+@device_function
+def gather_loads(tree, world, loads):
+    """Add the loads of nodes to those before them.
+
+    Also write how nodes move.
+    """
+    base = world.places[0]
+    for i in range(len(tree.parents) - 1, 0, -1):
+        p = tree.parents[i]
+        for k in range(10):
+            loads.inertias[p, k] += loads.inertias[i, k]
+        for k in range(6):
+            loads.pulls[p, k] += loads.pulls[i, k]
+        motion, ratio, axis = loads.motions[i], tree.ratios[i], world.axes[i]
+        if tree.kinds[i] == HINGE:
+            x, y, z = ratio * axis[0], ratio * axis[1], ratio * axis[2]
+            ox, oy, oz = world.places[i, 0] - base[0], world.places[i, 1] - base[1], world.places[i, 2] - base[2]
+            motion[0], motion[1], motion[2] = x, y, z
+            motion[3], motion[4], motion[5] = oy * z - oz * y, oz * x - ox * z, ox * y - oy * x
+        elif tree.kinds[i] == SLIDE:
+            motion[0] = motion[1] = motion[2] = 0.0
+            motion[3], motion[4], motion[5] = ratio * axis[0], ratio * axis[1], ratio * axis[2]
+
+
+@inline
+def resist(inertia, motion):
+    """Compute moment and force of an inertia against a motion."""
+    x, y, z, u, v, w = motion[0], motion[1], motion[2], motion[3], motion[4], motion[5]
+    hx, hy, hz, mass = inertia[6], inertia[7], inertia[8], inertia[9]
+    return (
+        inertia[0] * x + inertia[1] * y + inertia[2] * z + hy * w - hz * v,
+        inertia[1] * x + inertia[3] * y + inertia[4] * z + hz * u - hx * w,
+        inertia[2] * x + inertia[4] * y + inertia[5] * z + hx * v - hy * u,
+        mass * u + y * hz - z * hy,
+        mass * v + z * hx - x * hz,
+        mass * w + x * hy - y * hx,
+    )
+
+
+@inline
+def write_base(loads, hessian, gradient):
+    """Write matrix and gradient of the base."""
+    inertia, pull = loads.inertias[0], loads.pulls[0]
+    hx, hy, hz = inertia[6], inertia[7], inertia[8]
+    for k in range(3):
+        gradient[k], gradient[3 + k] = pull[3 + k], pull[k]
+        hessian[k, k] = inertia[9]
+    hessian[0, 4] = hessian[4, 0] = hz
+    hessian[0, 5] = hessian[5, 0] = -hy
+    hessian[1, 3] = hessian[3, 1] = -hz
+    hessian[1, 5] = hessian[5, 1] = hx
+    hessian[2, 3] = hessian[3, 2] = hy
+    hessian[2, 4] = hessian[4, 2] = -hx
+    hessian[3, 3], hessian[4, 4], hessian[5, 5] = inertia[0], inertia[3], inertia[5]
+    hessian[3, 4] = hessian[4, 3] = inertia[1]
+    hessian[3, 5] = hessian[5, 3] = inertia[2]
+    hessian[4, 5] = hessian[5, 4] = inertia[4]
+
+
+@device_function
+def write_tasks(tree, world, loads, hessian, gradient):
+    """Write matrix and gradient of all tasks.
+
+    A node's inertia is that of all behind it, so a pair of unknowns is a single product of both motions.
+    """
+    for a in range(len(gradient)):
+        gradient[a] = 0.0
+        for b in range(len(gradient)):
+            hessian[a, b] = 0.0
+    gather_loads(tree, world, loads)
+    write_base(loads, hessian, gradient)
+    for i in range(1, len(tree.parents)):
+        if tree.kinds[i] == FIXED:
+            continue
+        column, motion, pull = tree.columns[i], loads.motions[i], loads.pulls[i]
+        line = hessian[column]
+        x, y, z, u, v, w = resist(loads.inertias[i], motion)
+        for k in range(6):
+            gradient[column] += motion[k] * pull[k]
+        for k, slope in enumerate((u, v, w, x, y, z)):
+            line[k] += slope
+            hessian[k, column] += slope
+        line[column] += motion[0] * x + motion[1] * y + motion[2] * z + motion[3] * u + motion[4] * v + motion[5] * w
+        before = tree.parents[i]
+        while before > 0:
+            if tree.kinds[before] != FIXED:
+                up, other = loads.motions[before], tree.columns[before]
+                slope = up[0] * x + up[1] * y + up[2] * z + up[3] * u + up[4] * v + up[5] * w
+                line[other] += slope
+                hessian[other, column] += slope  # twice where both nodes have the same unknown
+            before = tree.parents[before]
 
 
 @inline
@@ -254,8 +409,8 @@ def find_turn(turn, target):
 
 
 @device_function
-def add_task(tree, world, tasks, frame, task, with_matrix, row, hessian, gradient):
-    """Add a task of a frame to matrix and gradient. Return its cost."""
+def add_task(world, tasks, frame, task, with_matrix, loads):
+    """Add a task of a frame to loads. Return its cost."""
     weight, kind, node = tasks.weights[frame, task], tasks.kinds[task], tasks.nodes[task]
     if weight == 0.0:
         return 0.0
@@ -263,8 +418,7 @@ def add_task(tree, world, tasks, frame, task, with_matrix, row, hessian, gradien
     if kind == ROTATION:
         x, y, z = find_turn(turn, target)
         if with_matrix:
-            count = write_rotation_slopes(tree, world, node, row)
-            add_residual(row, count, x, y, z, weight, hessian, gradient)
+            add_rotation_load(loads, node, weight, x, y, z)
         return 0.5 * weight * weight * (x * x + y * y + z * z)
     dx = turn[0, 0] * point[0] + turn[0, 1] * point[1] + turn[0, 2] * point[2]
     dy = turn[1, 0] * point[0] + turn[1, 1] * point[1] + turn[1, 2] * point[2]
@@ -273,21 +427,15 @@ def add_task(tree, world, tasks, frame, task, with_matrix, row, hessian, gradien
         px, py, pz = world.places[node, 0] + dx, world.places[node, 1] + dy, world.places[node, 2] + dz
         x, y, z = target[0] - px, target[1] - py, target[2] - pz
         if with_matrix:
-            count = write_place_slopes(tree, world, node, px, py, pz, 1.0, row, 0)
-            add_residual(row, count, x, y, z, weight, hessian, gradient)
+            base = world.places[0]
+            add_place_load(loads, node, weight, px - base[0], py - base[1], pz - base[2], x, y, z)
         return 0.5 * weight * weight * (x * x + y * y + z * z)
     x, y, z = dy * target[2] - dz * target[1], dz * target[0] - dx * target[2], dx * target[1] - dy * target[0]
     sine, cosine = math.sqrt(x * x + y * y + z * z), dx * target[0] + dy * target[1] + dz * target[2]
     angle = math.atan2(sine, cosine)
     scale = angle / max(sine, _MIN_SINE if cosine < 0.0 else _TINY) if sine > _TINY else 1.0
     if with_matrix:
-        count = write_rotation_slopes(tree, world, node, row)
-        for a in range(count):
-            along = dx * row.slopes[a, 0] + dy * row.slopes[a, 1] + dz * row.slopes[a, 2]
-            row.slopes[a, 0] -= along * dx
-            row.slopes[a, 1] -= along * dy
-            row.slopes[a, 2] -= along * dz
-        add_residual(row, count, scale * x, scale * y, scale * z, weight, hessian, gradient)
+        add_direction_load(loads, node, weight, dx, dy, dz, scale * x, scale * y, scale * z)
     return 0.5 * weight * weight * angle * angle
 
 
@@ -300,6 +448,41 @@ def place_point(world, node, point):
         place[1] + turn[1, 0] * point[0] + turn[1, 1] * point[1] + turn[1, 2] * point[2],
         place[2] + turn[2, 0] * point[0] + turn[2, 1] * point[1] + turn[2, 2] * point[2],
     )
+
+
+@device_function
+def write_spans(pairs):
+    """Write the spans of pairs.
+
+    Capsules whose middles are farther from each other are never near.
+    """
+    for p in range(len(pairs.spans)):
+        ends, lengths = pairs.ends[p], 0.0
+        for end in range(0, 4, 2):
+            x, y, z = ends[end + 1, 0] - ends[end, 0], ends[end + 1, 1] - ends[end, 1], ends[end + 1, 2] - ends[end, 2]
+            lengths += math.sqrt(x * x + y * y + z * z)
+        pairs.spans[p] = pairs.reaches[p] + 0.5 * lengths
+
+
+@inline
+def place_middle(world, node, start, end):
+    """Compute the sum of the world places of two points."""
+    turn, place = world.turns[node], world.places[node]
+    x, y, z = start[0] + end[0], start[1] + end[1], start[2] + end[2]
+    return (
+        2.0 * place[0] + turn[0, 0] * x + turn[0, 1] * y + turn[0, 2] * z,
+        2.0 * place[1] + turn[1, 0] * x + turn[1, 1] * y + turn[1, 2] * z,
+        2.0 * place[2] + turn[2, 0] * x + turn[2, 1] * y + turn[2, 2] * z,
+    )
+
+
+@device_function
+def are_apart(world, nodes, ends, span):
+    """Return whether two capsules are too far apart to matter."""
+    ax, ay, az = place_middle(world, nodes[0], ends[0], ends[1])
+    bx, by, bz = place_middle(world, nodes[1], ends[2], ends[3])
+    x, y, z = ax - bx, ay - by, az - bz
+    return x * x + y * y + z * z > 4.0 * span * span
 
 
 @device_function
@@ -339,8 +522,7 @@ def add_pair(tree, world, nodes, ends, reach, weight, with_matrix, row, hessian,
         count = write_place_slopes(tree, world, nodes[1], qx, qy, qz, -1.0, row, count)
         for k in range(count):
             row.slopes[k, 0] = x * row.slopes[k, 0] + y * row.slopes[k, 1] + z * row.slopes[k, 2]
-            row.slopes[k, 1] = row.slopes[k, 2] = 0.0
-        add_residual(row, count, depth * rise / scale, 0.0, 0.0, weight, hessian, gradient)
+        add_residual(row, count, depth * rise / scale, weight, hessian, gradient)
     return 0.5 * weight * weight * depth * depth
 
 
@@ -352,35 +534,43 @@ def measure_frame(
 
     The pose is one place (3,), one rotation (3, 3) and values (K - 6,); the rest is as for `measure_frames`.
     """
-    n, k_count = len(tree.parents), len(gradient)
+    n = len(tree.parents)
     world = World(
         view_lanes(SCALAR, work, 0, n, 3),
         view_lanes(SCALAR, work, 3 * n, n, 3, 3),
         view_lanes(SCALAR, work, 12 * n, n, 3),
     )
-    longest = 2 * (n + 7)
-    row = Row(view_lanes(SCALAR, work, 15 * n, longest), view_lanes(SCALAR, work, 15 * n + longest, longest, 3))
-    if with_matrix:
-        for a in range(k_count):
-            gradient[a] = 0.0
-            for b in range(k_count):
-                hessian[a, b] = 0.0
+    loads = Loads(
+        view_lanes(SCALAR, work, 15 * n, n, 10), view_lanes(SCALAR, work, 25 * n, n, 6),
+        view_lanes(SCALAR, work, 31 * n, n, 6),
+    )  # fmt: skip
+    start, longest = 37 * n, 2 * (n + 7)
+    row = Row(view_lanes(SCALAR, work, start, longest), view_lanes(SCALAR, work, start + longest, longest, 3))
     place_nodes(tree, base_place, base_turn, values, world)
+    if with_matrix:
+        for i in range(n):
+            for k in range(10):
+                loads.inertias[i, k] = 0.0
+            for k in range(6):
+                loads.pulls[i, k] = 0.0
     cost = 0.0
     for m in range(len(tasks.kinds)):
-        cost += add_task(tree, world, tasks, frame, m, with_matrix, row, hessian, gradient)
+        cost += add_task(world, tasks, frame, m, with_matrix, loads)
+    if with_matrix:
+        write_tasks(tree, world, loads, hessian, gradient)
     for p in range(pairs.nodes.shape[0]):
-        cost += add_pair(
-            tree, world, pairs.nodes[p], pairs.ends[p], pairs.reaches[p], pair_weight, with_matrix, row, hessian,
-            gradient,
-        )  # fmt: skip
+        if not are_apart(world, pairs.nodes[p], pairs.ends[p], pairs.spans[p]):
+            cost += add_pair(
+                tree, world, pairs.nodes[p], pairs.ends[p], pairs.reaches[p], pair_weight, with_matrix, row, hessian,
+                gradient,
+            )  # fmt: skip
     return cost
 
 
 @inline
 def compute_measure_size(node_count):
-    """Compute the size of the scratch memory of `measure_frames`, in numbers."""
-    return 15 * node_count + 8 * (node_count + 7)
+    """Compute the size of the scratch memory of `measure_frame`, in numbers. `measure_frames` needs one more a pair."""
+    return 37 * node_count + 8 * (node_count + 7)
 
 
 @kernel("I1 F2 F3 F2 I1 I1 F1 F1 F2 F3 F2 I1 I1 F2 F3 F2 I2 F3 F1 f i wF3 wF2 wF1 sF1 ->")
@@ -402,11 +592,13 @@ def measure_frames(
     hessians      (F, K, K) out
     gradients     (F, K) out: slopes times what is missing
     costs         (F,) out
-    work          scratch memory for `compute_measure_size` numbers
+    work          scratch memory for `compute_measure_size` numbers, and one for each pair
     """
     tree = Tree(parents, offsets, turns, axes, kinds, columns, ratios, constants)
     tasks = Tasks(task_kinds, task_nodes, task_points, task_targets, task_weights)
-    pairs = CapsuleArrays(pair_nodes, pair_ends, pair_reaches)
+    spans = view_lanes(SCALAR, work, compute_measure_size(len(parents)), len(pair_reaches))
+    pairs = CapsuleArrays(pair_nodes, pair_ends, pair_reaches, spans)
+    write_spans(pairs)
     for t in range(values.shape[0]):
         costs[t] = measure_frame(
             tree, tasks, pairs, pair_weight, t, base_places[t], base_turns[t], values[t], with_matrix, hessians[t],
@@ -475,34 +667,47 @@ def measure_ties(
 
 @inline
 def compute_step_size(frame_count, unknown_count):
-    """Compute the size of the scratch memory of `compute_step`, in numbers."""
-    size = round_up(frame_count * unknown_count)
-    return size * (compute_width(2 * unknown_count + 1) + 2)
+    """Compute the size of the scratch memory of a step, in numbers.
+
+    It is enough for four and for eight lanes.
+    """
+    size = round_up(LANES8, frame_count * unknown_count)
+    return size * (compute_width(LANES8, 2 * unknown_count + 1) + 2) + unknown_count
 
 
 @device_function
-def assemble_frame(t, hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping, band, right):
+def assemble_frame(lane_kind, problem, t, masks, band, right):
     """Write matrix and right side of a frame's rows. They are those of the unit matrix before.
 
     Unknowns that are not free go to the right side with their given steps.
+
+    masks  (K,) scratch memory
     """
-    frames, unknowns = gradients.shape
+    free, given, changes = problem.free, problem.given, problem.changes
+    excess, stiffness = problem.excess, problem.stiffness
+    frames, unknowns = problem.gradients.shape
     last = frames - 1
     before, here, after = 1.0 if t > 1 else 0.0, 1.0 if 0 < t < last else 0.0, 1.0 if t + 1 < last else 0.0
+    is_given = False
+    for k in range(unknowns):
+        masks[k] = 1.0 if free[t, k] else 0.0
+        is_given = is_given or given[t, k] != 0.0
     for k in range(unknowns):
         if not free[t, k]:
             continue
-        i, s = t * unknowns + k, smoothing[k]
-        row, own = band.rows[i], i % PANEL  # where its diagonal stands
-        value = gradients[t, k] + 2.0 * s * here * changes[t, k]
+        i, s = t * unknowns + k, problem.smoothing[k]
+        row, line = band.rows[i], problem.hessians[t, k]
+        own = i % count_lanes(lane_kind)  # where its diagonal stands
+        value = problem.gradients[t, k] + 2.0 * s * here * changes[t, k]
         value -= s * before * changes[t - 1, k] if t > 0 else 0.0
         value -= s * after * changes[t + 1, k] if t < last else 0.0
-        diagonal = hessians[t, k, k] + damping[t] + s * (before + 4.0 * here + after)
-        for b in range(unknowns):
-            if not free[t, b]:
-                value -= hessians[t, k, b] * given[t, b]
-            elif b > k:
-                row[own + b - k] = hessians[t, k, b]
+        diagonal = line[k] + problem.damping[t] + s * (before + 4.0 * here + after)
+        if is_given:
+            for b in range(unknowns):
+                value -= line[b] * given[t, b]
+        beside = row[own + 1 : own + unknowns - k]
+        for b in range(len(beside)):
+            beside[b] = masks[k + 1 + b] * line[k + 1 + b]
         fast, next_fast = stiffness[t, k], stiffness[t + 1, k] if t < last else 0.0
         value += (next_fast * excess[t + 1, k] if t < last else 0.0) - fast * excess[t, k]
         if t < last:
@@ -524,48 +729,55 @@ def assemble_frame(t, hessians, gradients, changes, excess, stiffness, free, giv
 
 
 @device_function
-def solve_step(hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping, x, work):
-    """Solve for a step, as `compute_step` does.
+def solve_step(lane_kind, problem, x, work):
+    """Solve for a step, as `compute_step4` does.
 
     Rows are factored as soon as they are written, while they are in the processor's cache.
     """
-    frames, unknowns = gradients.shape
-    size, width = round_up(frames * unknowns), compute_width(2 * unknowns + 1)
-    band, right = view_band(work, 0, size, width), view_band(work, size * width, 1, size)
-    reaches = view_lanes(SCALAR, work, size * (width + 1), size // PANEL)
+    frames, unknowns = problem.gradients.shape
+    lanes = count_lanes(lane_kind)
+    size, width = round_up(lane_kind, frames * unknowns), compute_width(lane_kind, 2 * unknowns + 1)
+    band, right = view_band(lane_kind, work, 0, size, width), view_band(lane_kind, work, size * width, 1, size)
+    reaches = view_lanes(SCALAR, work, size * (width + 1), size // lanes)
+    masks = view_lanes(SCALAR, work, size * (width + 2), unknowns)
     for panel in range(len(reaches)):
-        reaches[panel] = min(width, size - PANEL * panel)
+        reaches[panel] = min(width, size - lanes * panel)
     for i in range(size):
         right.rows[0, i] = 0.0
     first, cleared, factored = 0, 0, 0
     for t in range(frames):
-        end = len(reaches) if t + 1 == frames else (t + 1) * unknowns // PANEL
+        end = len(reaches) if t + 1 == frames else (t + 1) * unknowns // lanes
         touched = min(end + 1, len(reaches))
-        clear_panels(band, reaches, cleared, touched)
-        assemble_frame(
-            t, hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping, band,
-            right.rows[0],
-        )  # fmt: skip
-        first = factor_panels(band, reaches, first, factored, end, right)
+        clear_panels(lane_kind, band, reaches, cleared, touched)
+        assemble_frame(lane_kind, problem, t, masks, band, right.rows[0])
+        first = factor_panels(lane_kind, band, reaches, first, factored, end, right)
         cleared, factored = touched, end
-    substitute_panels(band, reaches, right)
+    substitute_panels(lane_kind, band, reaches, right)
     for t in range(frames):
         for k in range(unknowns):
-            x[t, k] = right.rows[0, t * unknowns + k] if free[t, k] else given[t, k]
+            x[t, k] = right.rows[0, t * unknowns + k] if problem.free[t, k] else problem.given[t, k]
 
 
 @kernel("F3 F2 F2 F2 F2 B2 F2 F1 F1 wF2 aF1 ->")
-def compute_step(hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping, x, work):
-    """Compute a Gauss-Newton step for all frames.
+def compute_step4(hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping, x, work):
+    """Compute a Gauss-Newton step for all frames. Tiles have four lanes.
 
     changes    (F, K) changes of step now; 0 in the first and the last frame
     excess     (F, K) by how much steps from the frame before are too long, and
     stiffness  (F, K) weights of their squares; see `measure_ties`
     free       (F, K) unknowns that are solved for
-    given      (F, K) steps of the others
+    given      (F, K) steps of the others; 0 for free ones
     smoothing  (K,) weights of squared changes of step
     damping    (F,) added to the diagonal
     x          (F, K) out: the step
     work       scratch memory for `compute_step_size` numbers
     """
-    solve_step(hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping, x, work)
+    problem = StepProblem(hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping)
+    solve_step(LANES4, problem, x, work)
+
+
+@kernel("F3 F2 F2 F2 F2 B2 F2 F1 F1 wF2 aF1 ->")
+def compute_step8(hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping, x, work):
+    """Compute a Gauss-Newton step as `compute_step4` does. Tiles have eight lanes."""
+    problem = StepProblem(hessians, gradients, changes, excess, stiffness, free, given, smoothing, damping)
+    solve_step(LANES8, problem, x, work)

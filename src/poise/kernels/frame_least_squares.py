@@ -27,16 +27,18 @@ from poise.kernels.clip_least_squares import (
     PLACE,
     REFERENCE_FPS,
     CapsuleArrays,
+    StepProblem,
     Tasks,
     Tree,
     compute_measure_size,
     compute_step_size,
     measure_frame,
     solve_step,
+    write_spans,
 )
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import kernel
-from poise.kernels.lanes import SCALAR, view_lanes
+from poise.kernels.lanes import LANES4, SCALAR, view_lanes
 from poise.kernels.mean_speeds import decay_speed, get_seconds, is_known
 from poise.kernels.vec_quat import Quat, Vec, conjugate, multiply, normalise, read_quat_at, write_quat_at
 
@@ -115,10 +117,10 @@ def compute_place_size(unknown_count):
 
 
 @inline
-def compute_frame_size(node_count, unknown_count, task_count):
+def compute_frame_size(node_count, unknown_count, task_count, pair_count):
     """Compute the size of the scratch memory of `solve_frame`, in numbers."""
     kernels = compute_step_size(1, unknown_count) + compute_measure_size(node_count)
-    return kernels + 2 * compute_place_size(unknown_count) + 9 * unknown_count + 2 + 9 + 9 * task_count
+    return kernels + 2 * compute_place_size(unknown_count) + 9 * unknown_count + 2 + 9 + 9 * task_count + pair_count
 
 
 @inline
@@ -204,11 +206,12 @@ def find_step(problem, place, step, work):
         stays = (low[k] - values[k] >= -AT_LIMIT and slope < 0.0) or (high[k] - values[k] <= AT_LIMIT and slope > 0.0)
         if stays or low[k] == high[k]:
             free[BASE_COLUMNS + k] = 0.0
+    steps = StepProblem(
+        place.hessian, place.gradient, step.nothing, step.nothing, step.nothing, step.free, step.given, step.nothing[0],
+        step.damping,
+    )  # fmt: skip
     for _ in range(MAX_LIMIT_ROUNDS):
-        solve_step(
-            place.hessian, place.gradient, step.nothing, step.nothing, step.nothing, step.free, step.given,
-            step.nothing[0], step.damping, step.step, work,
-        )  # fmt: skip
+        solve_step(LANES4, steps, step.step, work)
         is_within = True
         for k in range(len(low)):
             limited = min(max(way[BASE_COLUMNS + k], low[k] - values[k]), high[k] - values[k])
@@ -325,6 +328,9 @@ def solve_frame(
     start += 5 * k_count + 1
     turn = view_lanes(SCALAR, work, start, 3, 3)
     targets = view_lanes(SCALAR, work, start + 9, 1, m_count, 9)
+    spans = view_lanes(SCALAR, work, start + 9 + 9 * m_count, len(pair_reaches))
+    pairs = CapsuleArrays(pair_nodes, pair_ends, pair_reaches, spans)
+    write_spans(pairs)
     for m in range(m_count):
         scale = factor if task_kinds[m] == PLACE else 1.0
         for k in range(9):
@@ -345,8 +351,7 @@ def solve_frame(
     problem = FrameProblem(
         Tree(parents, offsets, turns, axes, kinds, columns, ratios, constants),
         Tasks(task_kinds, task_nodes, task_points, targets, task_weights),
-        CapsuleArrays(pair_nodes, pair_ends, pair_reaches),
-        pair_weight, smooth, rest, rest_weight, lowest, highest, kept,
+        pairs, pair_weight, smooth, rest, rest_weight, lowest, highest, kept,
     )  # fmt: skip
     descend(problem, pose, here, there, step, turn, measure_work, work)
     add_speed(speed, last, pose, dt)

@@ -18,11 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kernels.band_matrix import PANEL, Band, clear_band, compute_width, copy_band, round_up, solve_band, view_band
+from poise.kernels.band_matrix import Band, clear_band, compute_width, copy_band, round_up, solve_band, view_band
 from poise.kernels.device_functions import device_function, inline
 from poise.kernels.entries import kernel
 from poise.kernels.lanes import LANES4, SCALAR, broadcast, view_lanes
 
+PANEL = 4  # rows of a panel of the band matrix
 MAX_COLUMNS = 8  # unknowns of a frame that one point or row depends on
 _MAX_HALVINGS = 14
 _MIN_GAIN = 1e-6  # of what was gained so far: less is not worth another set of rows, since the next step begins anew
@@ -125,7 +126,7 @@ def number_unknowns(free, rows, reaches):
             end += count_free(free, last)
             last += 1
         for _ in range(count_free(free, t)):
-            reaches[first // PANEL] = round_up(end - first + first % PANEL)
+            reaches[first // PANEL] = round_up(LANES4, end - first + first % PANEL)
             first += 1
     return count
 
@@ -251,7 +252,7 @@ def assemble_squares(problem, damping, window, numbers, band, gradient):
     """Write matrix and gradient of changes and values, at x = 0."""
     frames, unknowns = problem.values.shape
     points = problem.columns.shape[0]
-    clear_band(band, numbers.reaches)
+    clear_band(LANES4, band, numbers.reaches)
     clear_blocks(window)
     for t in range(min(2, frames)):
         read_slopes(problem, t, numbers, window)
@@ -326,7 +327,7 @@ def find_direction(problem, numbers, band, factors, descent):
     It is exact where the same rows are violated then.
     """
     right, turned = descent.right.rows[0], descent.turned
-    copy_band(band, numbers.reaches, factors)
+    copy_band(LANES4, band, numbers.reaches, factors)
     for i in range(len(turned)):
         right[i] = turned[i] = -descent.gradient[i]
     for t in range(problem.rows.shape[0]):
@@ -334,7 +335,7 @@ def find_direction(problem, numbers, band, factors, descent):
             if descent.violations[t, r] > 0.0:
                 add_row(problem, t, r, numbers, factors)
                 subtract_row(problem, t, r, descent.violations[t, r], numbers, right)
-    solve_band(factors, numbers.reaches, descent.right)
+    solve_band(LANES4, factors, numbers.reaches, descent.right)
     move_rows(problem, numbers, descent)
     for t in range(problem.rows.shape[0]):  # the matrix times the direction is what rows leave of the right side
         for r in range(problem.rows.shape[1]):
@@ -379,9 +380,9 @@ def go(descent, share):
 @inline
 def compute_work_size(frame_count, unknown_count, point_count, row_count):
     """Compute the size of the scratch memory, in numbers."""
-    size = round_up(frame_count * unknown_count)
+    size = round_up(LANES4, frame_count * unknown_count)
     window = MAX_COLUMNS * (9 * point_count + 3 * MAX_COLUMNS)
-    return size * (2 * compute_width(3 * unknown_count) + 6) + window + 2 * frame_count * row_count
+    return size * (2 * compute_width(LANES4, 3 * unknown_count) + 6) + window + 2 * frame_count * row_count
 
 
 @inline
@@ -392,7 +393,7 @@ def start_descent(problem, work, start, count):
     descent = Descent(
         view_lanes(SCALAR, work, start + count, count),
         view_lanes(SCALAR, work, start + 2 * count, count),
-        view_band(work, start, 1, count),
+        view_band(LANES4, work, start, 1, count),
         view_lanes(SCALAR, work, start + 3 * count, count),
         view_lanes(SCALAR, work, rows, frames, row_count),
         view_lanes(SCALAR, work, rows + problem.rows.size, frames, row_count),
@@ -420,16 +421,16 @@ def compute_step(
     problem = LinearTrajectory(
         changes, slopes, columns, weights, rows, row_slopes, row_columns, values, free, value_weights
     )
-    size, width, points = round_up(len(x)), compute_width(3 * values.shape[1]), 9 * columns.shape[0]
-    band, factors = view_band(work, 0, size, width), view_band(work, size * width, size, width)
+    size, width, points = round_up(LANES4, len(x)), compute_width(LANES4, 3 * values.shape[1]), 9 * columns.shape[0]
+    band, factors = view_band(LANES4, work, 0, size, width), view_band(LANES4, work, size * width, size, width)
     end = 2 * size * width
     window = Window(
-        view_band(work, end, points, MAX_COLUMNS),
-        view_band(work, end + points * MAX_COLUMNS, 3 * MAX_COLUMNS, MAX_COLUMNS),
+        view_band(LANES4, work, end, points, MAX_COLUMNS),
+        view_band(LANES4, work, end + points * MAX_COLUMNS, 3 * MAX_COLUMNS, MAX_COLUMNS),
     )
     end += MAX_COLUMNS * (points + 3 * MAX_COLUMNS)
     row_numbers, reaches = view_lanes(SCALAR, work, end, len(x)), view_lanes(SCALAR, work, end + size, size)
-    count = round_up(number_unknowns(free, row_numbers, reaches))
+    count = round_up(LANES4, number_unknowns(free, row_numbers, reaches))
     numbers = Numbers(row_numbers, reaches[: count // PANEL])
     descent = start_descent(problem, work, end + 2 * size, count)
     assemble_squares(problem, damping, window, numbers, band, descent.gradient)

@@ -19,13 +19,14 @@ from poise.kernels.clip_least_squares import (
     SLIDE,
     Tasks,
     compute_measure_size,
-    compute_step,
+    compute_step4,
+    compute_step8,
     compute_step_size,
     measure_frames,
     measure_ties,
 )
 from poise.maths import rotations
-from poise.maths.arrays import Bools, Floats, Ints, allocate_aligned
+from poise.maths.arrays import Bools, Floats, Ints, allocate_aligned, find_simd_width
 from poise.maths.frame_masks import count_frames_to
 
 # of the depth of capsules in each other [1 / length of `clip_solve`]: more than places of swinging feet and of the base
@@ -227,7 +228,7 @@ class _Work:
         self._changes, self._excess, self._stiffness = (np.empty((frames, unknowns)) for _ in range(3))
         self._other_ties = tuple(np.empty((frames, unknowns)) for _ in range(3))
         self._rest = _list_rest_steps(problem.nodes, unknowns)
-        self._measure_work = np.empty(compute_measure_size(len(problem.nodes.parents)))
+        self._measure_work = np.empty(compute_measure_size(len(problem.nodes.parents)) + len(problem.pairs.nodes))
         self._step_work = allocate_aligned(compute_step_size(frames, unknowns))
 
     def take_step(self, motion: JointMotion, before: _Measured, damping: Floats) -> _Taken | None:
@@ -265,6 +266,7 @@ class _Work:
         Unknowns that it takes over a limit go to the limit, and the others are solved anew.
         """
         problem, free = self._problem, self._find_free(motion)
+        compute_step = compute_step8 if find_simd_width() == 8 else compute_step4  # noqa: PLR2004
         given, step = np.zeros_like(self._gradients), np.empty_like(self._gradients)
         to_low, to_high = problem.low - motion.values, problem.high - motion.values
         for _ in range(_LIMIT_ROUNDS):

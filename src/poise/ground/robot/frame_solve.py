@@ -52,7 +52,7 @@ class FrameSolver:
             _SPEED_SHARE * self._scales * speeds, self._scales * tree.rest_values, smoothing, REST_WEIGHT, self._factor,
         )  # fmt: skip
         self._pose, self._speed = np.zeros(1 + len(smoothing)), np.zeros(len(smoothing) + 2)
-        self._work_size = compute_frame_size(len(nodes.parents), len(smoothing), len(tasks.kinds))
+        self._work_size = compute_frame_size(len(nodes.parents), len(smoothing), len(tasks.kinds), len(pairs.nodes))
         self._work = allocate_aligned(self._work_size)
 
     def __getstate__(self) -> dict[str, Any]:
