@@ -13,7 +13,7 @@ from poise import InputError, Kind, UnsupportedError
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import motion_of
 from poise.ground.plant import free_base
-from poise.ground.robot.foot_path import FootPath, RobotSole, clear_swings
+from poise.ground.robot.foot_path import FootPath, RobotSole, clear_swings, smooth_swing
 from poise.ground.robot.planting import measure_robot_feet
 from poise.ground.robot.sole_notes import SoleTrack, describe_stances_of
 from poise.ground.robot.stance_notes import describe_stances
@@ -397,3 +397,31 @@ def test_soles_are_wider_beside_edges_alone(edge):
 
     moved = clear_swings([path], [sole], on, times, np.arange(frames), sample)[0]
     assert (np.abs(moved.places - places).max() > 1e-6) == edge
+
+
+def test_turns_are_smooth_where_a_foot_swings_alone():
+    """A foot that snaps up in one frame in the air turns over three; what stands stays bit for bit."""
+    pitch = np.where(np.arange(20) < 10, -0.6, 0.3)
+    turns = rotations.as_matrix(rotations.from_vector(pitch[:, None] * np.array([0.0, -1.0, 0.0])))
+    path, on = FootPath(np.zeros((20, 3)), turns, np.zeros((20, 3))), np.zeros(20, dtype=bool)
+    on[[0, 1, 18, 19]] = True
+    smooth = smooth_swing(path, on, 1.0 / 30.0)
+    assert np.array_equal(smooth.turns[on], turns[on])
+    np.testing.assert_allclose(smooth.turns[2:9], turns[2:9], atol=1e-15)
+    steps = np.diff(np.arcsin(smooth.turns[:, 2, 0]))
+    assert np.abs(steps).max() < 0.5
+    for all_or_none in (np.zeros(20, dtype=bool), np.ones(20, dtype=bool)):
+        kept = smooth_swing(path, all_or_none, 1.0 / 30.0)
+        np.testing.assert_allclose(np.linalg.det(kept.turns), 1.0)
+        assert np.array_equal(kept.turns, turns) == all_or_none.all()
+    assert np.array_equal(smooth_swing(path, on, 0.2).turns[on], turns[on])
+
+
+@pytest.mark.filterwarnings("ignore:.*with another scale")
+def test_feet_that_snap_in_a_leap_turn_evenly(data):
+    """Both feet of a recorded leap turn by 45 degrees between two frames. A robot's ankles turned by 0.8 rad more."""
+    leap, robot = poise.load(data / "fbx/cmu_91_49_m2m.fbx"), poise.load(data / G1)
+    done = poise.retarget(leap, robot)
+    hinges = [done.skeleton.q_slice(name).start for name in done.skeleton.names if "ankle_pitch" in name]
+    assert np.abs(np.diff(done.poses.q[:, hinges], 2, axis=0)).max() < 0.5
+    assert done.report.ok

@@ -24,6 +24,7 @@ from poise.ground.robot.foot_path import (
     share_edges,
     shift_body,
     sink_body,
+    smooth_swing,
 )
 from poise.ground.robot.sole import FoundSole, find_robot_sole, list_sole_notes
 from poise.ground.robot.tree import RobotTree, build_tree, write_configurations
@@ -343,7 +344,7 @@ def _find_foot_paths(
             builder.find_ankles(side, path), builder.find_foot_turns(side), contacts.heel[:, column],
             contacts.ball[:, column], robot.soles[side], sample, step_s, leg=builder.find_bend(side),
         )  # fmt: skip
-        feet.append(foot)
+        feet.append(smooth_swing(foot, contacts.any[:, column], step_s))
     hips = path + shift_body(feet, step_s, _SHIFT_HALF_WINDOW_S)
     leans = list[bool]()
     for column, side in enumerate(contacts.legs):

@@ -23,6 +23,9 @@ from poise.maths.vectors import normalise, project_horizontal
 
 # [s] over which the pitch of a foot fades in where it ceases to be flat
 _PITCH_RAMP_S = 0.07
+# [s] half the window over which turns of swinging feet are averaged: one frame to each side at 24 to 30 frames a
+# second. With 0.065 the pitch of a walk's feet is off by 4 degrees (95 % of frames), with 0.04 by 2.4, without by 1.5
+_SWING_HALF_WINDOW_S = 0.04
 # of its length: how far a leg is stretched at most; and [s] over which the body sinks for it
 MAX_STRETCH, _SINK_HALF_WINDOW_S = 0.995, 0.1
 # places ahead and behind in which even ground is looked for; of the sole's length: what is even, and how far feet
@@ -201,6 +204,17 @@ def _turn_to_leg(heading: Floats, leg: LegBend) -> Floats:
     over_limit = np.maximum(np.abs(np.arcsin(np.clip(leg.leans @ left.T, -1.0, 1.0))) - leg.most_roll, 0.0)
     costs = (out_of_plane**2 + (_OVER_LIMIT_WEIGHT * over_limit) ** 2).mean(axis=0) + (_TURN_WEIGHT * _TURNS_TRIED) ** 2
     return ahead[costs.argmin()]
+
+
+def smooth_swing(path: FootPath, on: Bools, step_s: float) -> FootPath:
+    """Smooth the turns of a foot where it swings.
+
+    Recorded feet snap in the frame in which a leap begins or ends. Frames of stances, `on` (F,), stay bit for bit.
+    """
+    half_width, turns = _count_frames(_SWING_HALF_WINDOW_S, step_s), path.turns.copy()
+    mean = average_hann(path.turns.reshape(len(on), 9), half_width).reshape(turns.shape)
+    turns[~on] = rotations.rotation_part(mean[~on])
+    return path._replace(turns=turns)
 
 
 def _tilt(places: Floats, stood: Floats, sides: Floats, sole: RobotSole) -> tuple[Floats, Floats]:
