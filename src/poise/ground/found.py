@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
 from poise.errors import UnsupportedError
 from poise.ground.bearing.parts import bearing_of, lowest_of
 from poise.ground.checks import check_soles, for_legs
-from poise.ground.contact.contacts import Contacts, Thresholds, find_contacts, stances
+from poise.ground.contact.contacts import Contacts, find_contacts, find_stance_soles, loosen_for
 from poise.ground.contact.cyclic import Repeats, closes, repeats_of
 from poise.ground.contact.in_place import add_travel
 from poise.ground.contact.in_place import in_place as ground_velocity
@@ -24,11 +25,19 @@ from poise.model.clip import Clip
 
 
 def analyse_clip(
-    clip: Clip, figure: Figure, contacts: Contacts | None, soles: Soles | None, mode: InPlace, *, travels: bool = False
+    clip: Clip,
+    figure: Figure,
+    contacts: Contacts | None,
+    soles: Soles | None,
+    mode: InPlace,
+    *,
+    travels: bool = False,
+    mend_soles: Callable[[Motion, Soles], Soles] | None = None,
 ) -> ClipAnalysis:
     """Carry a clip in place over the ground, and find contacts.
 
-    travels  whether the clip is known not to walk in place
+    travels     whether the clip is known not to walk in place
+    mend_soles  changes the soles that are found, before contacts are
     """
     motion = motion_of(clip, figure)
     check_soles(soles, figure)
@@ -45,7 +54,9 @@ def analyse_clip(
             )
         motion, offsets = add_travel(motion, velocity, repeats.middle.start)
     fine = motion.finer(finer, lone_frames(motion))
-    soles, contacts = _stances(fine, velocity, soles, given, repeats.finer(finer))
+    soles = soles or find_stance_soles(fine, velocity)
+    soles = soles if mend_soles is None else mend_soles(motion, soles)
+    contacts = _find_contacts(fine, velocity, soles, given, repeats.finer(finer))
     return ClipAnalysis(repeats, motion, offsets, velocity, fine, finer, soles, contacts, mode, given is not None)
 
 
@@ -85,19 +96,15 @@ def floor_of(clip: Clip, analysis: ClipAnalysis, *, near: float = NEAR_ZERO) -> 
     return lowest if abs(lowest) > near else 0.0
 
 
-def _stances(
-    fine: Motion, velocity: Floats | None, soles: Soles | None, given: Contacts | None, repeats: Repeats
-) -> tuple[Soles, Contacts]:
-    """Return soles and contacts, of the caller or detected.
-
-    The soles found are the same whether or not contacts are given.
+def _find_contacts(
+    fine: Motion, velocity: Floats | None, soles: Soles, given: Contacts | None, repeats: Repeats
+) -> Contacts:
+    """Find contacts, or take those of the caller.
 
     Every repeat of a loop has the contacts of the middle.
     """
-    if soles is None:
-        soles, found = stances(fine, ground=velocity)
+    if given is None:
+        once = repeats.take_middle(find_contacts(fine, soles, loosen_for(velocity)))
     else:
-        rule = Thresholds() if velocity is None else Thresholds().loosen(float(np.hypot(*velocity)))
-        found = given or find_contacts(fine, soles, rule)
-    once = given.at(fine.times[repeats.middle]) if given else repeats.take_middle(found)
-    return soles, repeats.of_contacts(once, fine)
+        once = given.at(fine.times[repeats.middle])
+    return repeats.of_contacts(once, fine)

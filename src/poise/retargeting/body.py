@@ -15,14 +15,13 @@ from poise.maths.vectors import cross, normalise, remove_component
 from poise.model.anatomy.carrier import find_standing_turn
 from poise.model.anatomy.rest_geometry import (
     BendHinge,
-    JointAxes,
     compute_rest_rotations,
     find_bend_hinge,
-    find_joint_axes,
+    find_limb_axes,
 )
 from poise.model.clip import Clip
 from poise.model.roles.bone_names import SIDES
-from poise.model.skeleton import Skeleton
+from poise.model.skeleton import Kind, Skeleton
 from poise.retargeting.bend_axes import LIMBS, measure_bend_axes, sample_worlds
 from poise.retargeting.detached_feet import DetachedFoot, find_detached_feet, is_foot_detached, name_detached_feet
 from poise.retargeting.reference_pose import ReferencePose, average_trunk_frames, find_reference_pose
@@ -284,7 +283,7 @@ class _SegmentBuilder:
         self._measured_axes, self._flat_feet = measured_axes, flat_feet
         self._turns: Floats = compute_rest_rotations(reference.skeleton)
         self._points = reference.body.points
-        self._axes = _find_axes_by_role(reference.skeleton, joints)
+        self._axes = find_limb_axes(reference.skeleton, joints)
         self._size = float(np.ptp(self._points, axis=0).max())
         self._hand_axes = {side: self._find_hand_axes(side) for side in SIDES}
 
@@ -303,8 +302,9 @@ class _SegmentBuilder:
         """Find the axes (2, 3, 3) of a segment. They are in its joint and its carrier."""
         if role in self._flat_feet:
             return np.repeat(self._flat_feet[role][None], 2, axis=0)
-        axes = self._find_segment_axes(role)
-        return np.stack([self._turns[joint].T @ axes for joint in (self._rows[role], self._carriers[role])])
+        axes, row, carrier = self._find_segment_axes(role), self._rows[role], self._carriers[role]
+        own = self._turns[row].T @ axes
+        return np.array([own, own if carrier == row else self._turns[carrier].T @ axes])
 
     def find_bones(self, trunk_rows: Sequence[int]) -> dict[str, Floats]:
         """Find the bone directions of collar bones, trunk and neck."""
@@ -354,8 +354,10 @@ class _SegmentBuilder:
     def _find_bend_hinge(self, role: str) -> BendHinge | None:
         """Find the hinge of a segment's elbow or knee. None for other joints."""
         upper, lower = role.replace("Lower", "Upper"), role.replace("Upper", "Lower")
-        bones = self._find_bone(upper), self._find_bone(lower)
-        return find_bend_hinge(self._reference.skeleton, self._rows[lower], *bones)
+        skeleton, row = self._reference.skeleton, self._rows[lower]
+        if skeleton.joint_lists.kinds[row] != Kind.HINGE:
+            return None
+        return find_bend_hinge(skeleton, row, self._find_bone(upper), self._find_bone(lower))
 
     def _find_bone(self, role: str) -> Floats:
         """Find the direction (3,) to the next role of a limb."""
@@ -418,12 +420,12 @@ class _SegmentBuilder:
         next_row = self._rows.get(f"{side}{NEXT_PARTS.get(part, '')}")
         ends = list(self._reference.skeleton.children[row]) if next_row is None else [next_row]
         bones: list[Floats] = [self._points[end] - self._points[row] for end in ends]
-        bone = max(bones, key=lambda bone: float(np.linalg.norm(bone)), default=np.zeros(3))
+        bone = bones[0] if len(bones) == 1 else max(bones, key=_measure, default=np.zeros(3))
         return normalise(bone) if float(np.linalg.norm(bone)) > _SAME_POSITION_FRACTION * self._size else default
 
 
-def _find_axes_by_role(skeleton: Skeleton, joints: Mapping[str, str]) -> dict[str, JointAxes]:
-    return {axes.role: axes for axes in find_joint_axes(skeleton, joints).values() if axes.role}
+def _measure(vector: Floats) -> float:
+    return float(np.linalg.norm(vector))
 
 
 def _build_axes(first: Floats, second: Floats, substitute: Floats) -> Floats:
@@ -432,9 +434,11 @@ def _build_axes(first: Floats, second: Floats, substitute: Floats) -> Floats:
     `substitute` replaces a second direction that is parallel to the first.
     """
     first = normalise(first)
-    for direction in (second, substitute, np.roll(substitute, 1)):
+    for replacement in range(3):
+        direction = second if replacement == 0 else np.roll(substitute, replacement - 1)
         across = remove_component(direction, first)
         if float(np.linalg.norm(across)) > _MIN_AXIS_LENGTH:
-            across = normalise(across)
-            return np.stack([first, across, cross(first, across)], axis=1)
+            across, axes = normalise(across), np.empty((3, 3))
+            axes[:, 0], axes[:, 1], axes[:, 2] = first, across, cross(first, across)
+            return axes
     raise InputError("a joint of the character has no direction")

@@ -123,7 +123,7 @@ def _find_upright_frame(skeleton: Skeleton, joints: Mapping[str, str], clip: Cli
             score += dot(thigh, up) + dot(shin, up) + _STRAIGHT_KNEE_WEIGHT * dot(thigh, shin)
     frame = int(score.argmax())
     upright = np.flatnonzero(score >= score[frame] - _MAX_SCORE_LOSS)
-    posed = _build_posed_skeleton(skeleton, np.asarray(poses.local_rotations)[frame])
+    posed = _build_posed_skeleton(skeleton, np.asarray(poses[frame].local_rotations))
     forward = np.array([0.0, 0.0, 1.0]) if abs(up[1]) > abs(up[2]) else np.array([0.0, -1.0, 0.0])
     forward = normalise(forward - up * float(forward @ up))
     return ReferencePose(

@@ -44,25 +44,35 @@ def correct_rolls(joints: Mapping[str, RolledJoint], poses: Sequence[SampledWorl
     if sum(len(world.rotations) for world in poses) < _MIN_FRAMES:
         return frames
     turns = np.concatenate([world.rotations for world in poses])
-    rolls = {name: _measure_roll(joint, turns, {}) for name, joint in joints.items()}
-    if not any(abs(roll) > _MAX_MEAN_ROLL_RAD for roll in rolls.values()):
+    rolls = _measure_rolls(list(joints.values()), turns, {})
+    if not any(abs(roll) > _MAX_MEAN_ROLL_RAD for roll in rolls):
         return frames
     corrected: dict[int, Floats] = {}
     for name, joint in reversed(list(joints.items())):
-        roll = _measure_roll(joint, turns, corrected)
+        roll = _measure_rolls([joint], turns, corrected)[0]
         frames[name] = rotations.multiply(joint.frame, rotations.about(joint.bone, -roll))
         corrected[joint.row] = frames[name]
     return frames
 
 
-def _measure_roll(joint: RolledJoint, turns: Floats, corrected: Mapping[int, Floats]) -> float:
-    """Measure the mean roll of one joint from its neighbours [rad].
+def _measure_rolls(joints: Sequence[RolledJoint], turns: Floats, corrected: Mapping[int, Floats]) -> list[float]:
+    """Measure the mean rolls of joints from their neighbours [rad].
 
     turns      (F, n, 4) world rotations
     corrected  axes (4,) of joints that count in place of those at rest
     """
-    lower, upper = (rotations.multiply(turns[:, row], corrected.get(row, frame)) for row, frame in joint.ends)
-    base = rotations.slerp(lower, upper, np.full(len(turns), joint.fraction))
-    between = rotations.multiply(rotations.inverse(base), rotations.multiply(turns[:, joint.row], joint.frame))
-    angles = rotations.twist_angle(between, joint.bone)
-    return float(np.arctan2(np.sin(angles).mean(), np.cos(angles).mean()))
+    if not joints:
+        return []
+    by_row = np.swapaxes(turns, 0, 1)
+    lower, upper = (
+        rotations.multiply(by_row[[row for row, _ in ends]], np.array([corrected.get(*end) for end in ends])[:, None])
+        for ends in zip(*(joint.ends for joint in joints), strict=True)
+    )
+    fractions = np.array([joint.fraction for joint in joints])
+    base = rotations.slerp(lower, upper, np.broadcast_to(fractions[:, None], lower.shape[:2]))
+    own = rotations.multiply(
+        by_row[[joint.row for joint in joints]], np.array([joint.frame for joint in joints])[:, None]
+    )
+    between = rotations.multiply(rotations.inverse(base), own)
+    angles = rotations.twist_angle(between, np.array([joint.bone for joint in joints])[:, None])
+    return [float(np.arctan2(np.sin(each).mean(), np.cos(each).mean())) for each in angles]

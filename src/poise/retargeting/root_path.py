@@ -111,10 +111,17 @@ def analyse_ground(clip: Clip, rig: Rig) -> ClipGround:
         figure = figure_of(clip, rig=rig)
         if figure.is_robot:
             return ClipGround(analyse_clip(clip, figure, None, measure_robot_feet(figure, rig).points, "keep"))
-        analysis = analyse_clip(clip, figure, None, None, "keep")
-        pair = find_foot_pair(analysis.motion, analysis.soles)
-        if pair is not None:
-            analysis = analyse_clip(clip, figure, None, pair.pair_soles(analysis.soles), "keep")
+        pairs: list[FootPair] = []
+
+        def pair_soles(motion: Motion, soles: Soles) -> Soles:
+            pair = find_foot_pair(motion, soles)
+            if pair is None:
+                return soles
+            pairs.append(pair)
+            return pair.pair_soles(soles)
+
+        analysis = analyse_clip(clip, figure, None, None, "keep", mend_soles=pair_soles)
+        pair = pairs[0] if pairs else None
         return ClipGround(with_bearing(clip, _lift_feet_on_tips(analysis)), pair=pair)
     except PoiseError as error:
         return ClipGround(None, f"contacts of the source are unknown: {error}")

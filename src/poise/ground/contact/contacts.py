@@ -306,6 +306,17 @@ def stances(
 ) -> tuple[Soles, Contacts]:
     """Find the soles and contacts of a motion with travel.
 
+    Parameters are those of `find_stance_soles`.
+    """
+    soles = find_stance_soles(motion, ground, thresholds, shots)
+    return soles, find_contacts(motion, soles, loosen_for(ground, thresholds), shots)
+
+
+def find_stance_soles(
+    motion: Motion, ground: Floats | None = None, thresholds: Thresholds | None = None, shots: Shots | None = None
+) -> Soles:
+    """Find the soles of a motion with travel.
+
     `add_travel` gives it to a clip in place.
 
     ground  (2,) [m/s] velocity at which the ground passed under the clip, if it walked in place (`in_place`): the
@@ -314,14 +325,18 @@ def stances(
             where contacts are found with these soles
     shots   where the clip is cut, if that is known
     """
-    rule, shots = thresholds or Thresholds(), shots or shots_of(motion)
+    shots = shots or shots_of(motion)
     if ground is None:
-        soles = find_soles(motion, shots=shots)
-    else:
-        rule = rule.loosen(float(np.hypot(*ground)))
-        first = _detect_contacts(motion, find_soles(motion, slow=False), rule, shots, tidy=False)
-        soles = find_soles(motion, first.heel & first.ball)
-    return soles, _detect_contacts(motion, soles, rule, shots)
+        return find_soles(motion, shots=shots)
+    rule, lowest = loosen_for(ground, thresholds), find_soles(motion, slow=False)
+    first = _detect_contacts(motion, lowest, rule, shots, tidy=False)
+    return find_soles(motion, first.heel & first.ball)
+
+
+def loosen_for(ground: Floats | None, thresholds: Thresholds | None = None) -> Thresholds:
+    """Loosen thresholds for passing ground (2,) [m/s]. None: it does not pass."""
+    rule = thresholds or Thresholds()
+    return rule if ground is None else rule.loosen(float(np.hypot(*ground)))
 
 
 def find_contacts(

@@ -231,8 +231,8 @@ def _find_longest_bone(skeleton: Skeleton, points: Floats, row: int) -> Floats |
 def _compute_direction(points: Floats, start_row: int, end_row: int) -> Floats | None:
     """Compute the unit vector between two joints. None where both are at the same position."""
     offset = points[end_row] - points[start_row]
-    character_size = float(np.ptp(points, axis=0).max())
-    return normalise(offset) if float(np.linalg.norm(offset)) > _SAME_POSITION_FRACTION * character_size else None
+    size = float((points.max(axis=0) - points.min(axis=0)).max())
+    return normalise(offset) if float(np.linalg.norm(offset)) > _SAME_POSITION_FRACTION * size else None
 
 
 # --- Anatomical axes of joints, transported from the zero pose to rest -----------------------------------------------
@@ -732,6 +732,19 @@ def find_joint_axes(skeleton: Skeleton, joints: Mapping[str, str] | None = None)
     )
 
 
+def find_limb_axes(skeleton: Skeleton, joints: Mapping[str, str]) -> dict[str, JointAxes]:
+    """Find the anatomical axes of arms and legs, by role.
+
+    They are those of `find_joint_axes`, in two thirds of the time.
+    """
+
+    def compute() -> dict[str, JointAxes]:
+        axes = _compute_limb_axes(skeleton, joints, find_body_frame(skeleton, joints))
+        return {joint_axes.role: joint_axes for joint_axes in axes}
+
+    return get_or_compute(skeleton, "limb axes", tuple(joints.items()), compute)
+
+
 def find_body_frame(skeleton: Skeleton, joints: Mapping[str, str] | None = None) -> BodyFrame:
     """Find the body frame of a character at rest.
 
@@ -756,17 +769,18 @@ def compute_parent_frame(skeleton: Skeleton, row: int) -> Floats:
 
 def _compute_axes(skeleton: Skeleton, joints: Mapping[str, str]) -> dict[str, JointAxes]:
     body = find_body_frame(skeleton, joints)
-    limbs = [BodySide(skeleton, joints, body, side) for side in SIDES]
-    axes = [
-        *_compute_trunk_axes(skeleton, joints, body),
-        *(
-            joint_axes
-            for limb in limbs
-            for compute_limb in (compute_arm_axes, compute_leg_axes)
-            for joint_axes in compute_limb(limb)
-        ),
-    ]
+    axes = [*_compute_trunk_axes(skeleton, joints, body), *_compute_limb_axes(skeleton, joints, body)]
     return {joint_axes.joint: joint_axes for joint_axes in axes}
+
+
+def _compute_limb_axes(skeleton: Skeleton, joints: Mapping[str, str], body: BodyFrame) -> list[JointAxes]:
+    limbs = [BodySide(skeleton, joints, body, side) for side in SIDES]
+    return [
+        joint_axes
+        for limb in limbs
+        for compute_limb in (compute_arm_axes, compute_leg_axes)
+        for joint_axes in compute_limb(limb)
+    ]
 
 
 def _compute_trunk_axes(skeleton: Skeleton, joints: Mapping[str, str], body: BodyFrame) -> list[JointAxes]:
