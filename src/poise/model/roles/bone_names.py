@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -246,12 +245,13 @@ _NAME_PATTERNS = {
     "MikuMikuDance": r"(左|右)(ひじ|ひざ|足首)$",
 }
 _MIN_MATCH_COUNT = 2
+_MAX_CONVENTIONS = 64  # skeletons whose convention is kept
 _COMPILED_PATTERNS = {name: re.compile(sign) for name, sign in _NAME_PATTERNS.items()}
 
 
-def find_convention(names: Iterable[str]) -> str:
+@lru_cache(maxsize=_MAX_CONVENTIONS)
+def find_convention(names: tuple[str, ...]) -> str:
     """Find the naming convention of joint names, or ""."""
-    names = list(names)
     for convention, pattern in _COMPILED_PATTERNS.items():
         if sum(pattern.match(name) is not None for name in names) >= _MIN_MATCH_COUNT:
             return convention

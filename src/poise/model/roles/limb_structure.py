@@ -17,6 +17,7 @@ import numpy as np
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise, remove_component, snap_to_axis
 from poise.model.roles.character_tree import CharacterTree
+from poise.runtime.result_cache import get_or_compute
 
 # fraction of their lengths: largest mean difference of partners' bones (2 to 6 % in captured rigs)
 _MAX_DIFFERENCE_FRACTION = 0.12
@@ -231,6 +232,10 @@ def read_sides(tree: CharacterTree, limbs: Sequence[list[int]]) -> list[str]:
 
 def find_limb_pairs(tree: CharacterTree) -> list[LimbPair]:
     """Find every pair of limbs outside other limbs."""
+    return get_or_compute(tree, "limb pairs", None, lambda: _search_limb_pairs(tree))
+
+
+def _search_limb_pairs(tree: CharacterTree) -> list[LimbPair]:
     limb_rows: set[int] = set()
     limb_pairs: list[LimbPair] = []
     for attachment_row, children in enumerate(tree.children):

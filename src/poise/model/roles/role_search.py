@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -281,8 +282,31 @@ class JointRoles:
 def search_tree(tree: CharacterTree, declared_roles: dict[str, Role]) -> JointRoles:
     """Find the roles of a character's joints.
 
-    Sources, the most reliable first: declared roles, names, structure and position at rest.
+    Sources, the most reliable first: declared roles, names, structure and position at rest. Files of one actor or one
+    generator have equal skeletons: the search of such a one is not repeated.
     """
+    skeleton, moved = tree.skeleton, tree.moved_positions
+    if not _STIFF_KINDS.isdisjoint(skeleton.kinds.tolist()):  # ranges and couplings of hinges count, too
+        return _search_tree(tree, declared_roles)
+    arrays = skeleton.parents, skeleton.kinds, skeleton.axes, skeleton.A, skeleton.B, skeleton.rest_q, tree.positions
+    key = (
+        skeleton.names,
+        skeleton.up,
+        skeleton.faces,
+        *(array.tobytes() for array in arrays),
+        None if moved is None else moved.tobytes(),
+        tree.skinned_rows,
+        tuple(declared_roles.items()),
+    )
+    return get_or_compute(_SEARCHED, "trees", key, lambda: _search_tree(tree, declared_roles), _MAX_SEARCHED)
+
+
+_STIFF_KINDS = frozenset((Kind.HINGE, Kind.SLIDE))
+_SEARCHED = SimpleNamespace()  # owner of what was found, which holds names and numbers alone
+_MAX_SEARCHED = 32  # trees, of which each takes some 50 KB
+
+
+def _search_tree(tree: CharacterTree, declared_roles: dict[str, Role]) -> JointRoles:
     if is_flat(tree.skeleton.kinds, tree.parents):
         return _assemble_roles(tree, {}, [], "other", dict.fromkeys(REQUIRED_BONES, FLAT_MESSAGE))
     name_reader, structure = NameReader(tree), limb_structure.find_limb_structure(tree)
