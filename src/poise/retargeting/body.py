@@ -282,7 +282,8 @@ class _SegmentBuilder:
         self._reference, (self._rows, self._carriers) = reference, rows_and_carriers
         self._measured_axes, self._flat_feet = measured_axes, flat_feet
         self._turns: Floats = compute_rest_rotations(reference.skeleton)
-        self._points = reference.body.points
+        body = reference.body
+        self._points, self._body_axes = body.points, np.stack([body.forward, body.left, body.up], axis=1)
         self._axes = find_limb_axes(reference.skeleton, joints)
         self._size = float(np.ptp(self._points, axis=0).max())
         self._hand_axes = {side: self._find_hand_axes(side) for side in SIDES}
@@ -318,11 +319,6 @@ class _SegmentBuilder:
     def _find_shoulder_bone(self, side: str) -> Floats:
         bone = self._points[self._rows[f"{side}UpperArm"]] - self._points[self._rows[f"{side}Shoulder"]]
         return normalise(bone) if float(np.linalg.norm(bone)) > 0.0 else self._reference.body.left
-
-    @property
-    def _body_axes(self) -> Floats:
-        body = self._reference.body
-        return np.stack([body.forward, body.left, body.up], axis=1)
 
     def _find_segment_axes(self, role: str) -> Floats:
         """Find the axes (3, 3) of a segment in the reference pose.

@@ -186,7 +186,7 @@ def _find_head_up(poses: Pose, body: Body) -> Floats:
     if "head" not in body.rows:
         return np.broadcast_to(_UP, (len(poses), 3))
     segment = body.segments["head"]
-    turns = rotations.multiply(poses.world.rotations[:, segment.row], segment.row_frame)
+    turns = rotations.multiply(poses.world[poses.skeleton.names[segment.row]].rotations, segment.row_frame)
     return rotations.rotate(rotations.multiply(body.world_turn, turns), _UP)
 
 

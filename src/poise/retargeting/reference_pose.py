@@ -109,7 +109,7 @@ def _find_leg_bones(reference: ReferencePose, joints: Mapping[str, str]) -> Floa
 def _find_upright_frame(skeleton: Skeleton, joints: Mapping[str, str], clip: Clip) -> ReferencePose:
     """Find the frame with the most upright trunk and legs."""
     stride = max(1, len(clip) // _MAX_SEARCHED_FRAMES)
-    poses = clip.poses[::stride]
+    poses = clip.poses if stride == 1 else clip.poses[::stride]
     positions = poses.world.positions
     place = {role: positions[:, skeleton.index(joints[role])] for role in joints if role.endswith(_UPRIGHT_PARTS)}
     trunk = normalise(_average_sides(place, "UpperArm") - _average_sides(place, "UpperLeg"))

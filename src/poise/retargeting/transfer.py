@@ -7,6 +7,7 @@ by W' = M'^-1 M W F F'^-1. Rest rotations do not enter.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -57,11 +58,12 @@ class BlendedJoint(NamedTuple):
 def plan_rotations(source: Body, target: Body, match: Match) -> RotationPlan:
     """Plan the rotations of the target's joints."""
     left = rotations.multiply(rotations.inverse(target.world_turn), source.world_turn)
-    rows: dict[int, tuple[int, Floats]] = {}
-    for joint in match.joints:
-        if joint.is_used and joint.role not in _TRUNK_PARTS and _can_turn(target.skeleton, target.rows[joint.role]):
-            turn = rotations.about(_BONE, np.radians(joint.turn))
-            rows |= _pair_segment(source.segments[joint.role], target.segments[joint.role], turn)
+    segments = [
+        (source.segments[joint.role], target.segments[joint.role], joint.turn)
+        for joint in match.joints
+        if joint.is_used and joint.role not in _TRUNK_PARTS and _can_turn(target.skeleton, target.rows[joint.role])
+    ]
+    rows = _pair_segments(segments)
     blends: list[BlendedJoint] = []
     turns = {target.rows[joint.role]: joint.turn for joint in match.joints if joint.is_used}
     skipped = {target.skeleton.index(joint.target) for joint in match.joints if joint.target and joint.skip}
@@ -93,15 +95,23 @@ def plan_rotations(source: Body, target: Body, match: Match) -> RotationPlan:
     )
 
 
-def _pair_segment(source: Segment, target: Segment, turn: Floats) -> dict[int, tuple[int, Floats]]:
-    """Pair the joints of a segment of both characters. Twist bones are paired where both have one."""
-    with_twist = source.row != source.carrier and target.row != target.carrier
-    if not with_twist:
-        return {target.row: (source.carrier, _join_frames(source.carrier_frame, turn, target.row_frame))}
-    return {
-        target.row: (source.row, _join_frames(source.row_frame, turn, target.row_frame)),
-        target.carrier: (source.carrier, _join_frames(source.carrier_frame, turn, target.carrier_frame)),
-    }
+def _pair_segments(segments: Sequence[tuple[Segment, Segment, float]]) -> dict[int, tuple[int, Floats]]:
+    """Pair the joints of segments of both characters. Twist bones are paired where both have one.
+
+    segments  of source and target, and the turn about the bone [degrees]
+    """
+    ends: list[tuple[int, int, Floats, Floats, float]] = []  # rows of target and source, their frames, turn
+    for source, target, turn in segments:
+        if source.row != source.carrier and target.row != target.carrier:
+            ends.append((target.row, source.row, source.row_frame, target.row_frame, turn))
+            ends.append((target.carrier, source.carrier, source.carrier_frame, target.carrier_frame, turn))
+        else:
+            ends.append((target.row, source.carrier, source.carrier_frame, target.row_frame, turn))
+    if not ends:
+        return {}
+    rows, source_rows, source_frames, target_frames, turns = zip(*ends, strict=True)
+    rights = _join_frames(np.array(source_frames), rotations.about(_BONE, np.radians(turns)), np.array(target_frames))
+    return dict(zip(rows, zip(source_rows, rights, strict=True), strict=True))
 
 
 def _join_frames(source_frame: Floats, turn: Floats, target_frame: Floats) -> Floats:

@@ -18,7 +18,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import measure_step
 from poise.model.clip import Clip
-from poise.model.pose import Pose
+from poise.model.pose import Pose, Transforms
 from poise.model.roles import Leg
 from poise.runtime.result_cache import get_or_compute
 
@@ -161,10 +161,11 @@ def motion_of(clip: Clip, figure: Figure) -> Motion:
 
 
 def _walk_legs(clip: Clip, figure: Figure) -> Motion:
-    world = clip.poses.world
-    turns = {name: world[name].rotations for leg in figure.legs for name in turning(leg)}
-    places = np.stack([np.stack([world[name].positions for name in _path(figure, leg)], 1) for leg in figure.legs], 1)
-    turned = np.stack([np.stack([turns[name] for name in turning(leg)], 1) for leg in figure.legs], 1)
+    affine, index = clip.poses.world.affine, figure.skeleton.index
+    rows = [[index(name) for name in _path(figure, leg)] for leg in figure.legs]
+    turning_rows = [[index(name) for name in turning(leg)] for leg in figure.legs]
+    places = affine[:, rows][..., 3]
+    turned = Transforms(figure.skeleton, affine[:, turning_rows]).rotations
     return Motion(
         figure,
         clip.times,
