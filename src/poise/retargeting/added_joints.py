@@ -179,8 +179,9 @@ def extend_poses(poses: Pose, skeleton: Skeleton) -> Pose:
 
 def extend_clip(clip: Clip, skeleton: Skeleton) -> Clip:
     """Extend a clip by the joints added to its skeleton."""
-    poses = extend_poses(clip.poses, skeleton)
-    return clip if poses is clip.poses else Clip(clip.times, poses, clip.name)
+    if len(clip.skeleton) == len(skeleton):  # its poses need not be sampled from tracks
+        return clip
+    return Clip(clip.times, extend_poses(clip.poses, skeleton), clip.name)
 
 
 def leave_out_added_joints(body: Body, skeleton: Skeleton) -> Body:
