@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import poise
+from poise.model.roles import role_search
 from poise.retargeting import measured_characters, robot
+from poise.retargeting.added_joints import extend_clip
 from poise.retargeting.measured_characters import measure_source
 from tests.retarget.characters import build_character, build_clip, build_rig
 
@@ -125,3 +127,28 @@ def test_a_robot_is_measured_once_for_all_clips(data, monkeypatch):
     np.testing.assert_array_equal(fast.poses.q, fresh.poses.q)
     assert free.robot is not None
     assert not len(free.robot.robot.parts)
+
+
+def test_roles_of_equal_skeletons_are_searched_once(monkeypatch):
+    calls = count_calls(monkeypatch, role_search, "_search_tree")
+    lengths = [1.0, 1.1, 0.9, 1.0, 1.05, 0.97, 1.0, 1.0, 1.03, 0.99, 1.0, 1.013]
+    first = build_rig(build_character(lengths)).roles
+    first.joints["leftHand"] = "changed by a caller"
+    again = build_rig(build_character(lengths)).roles
+    assert len(calls) == 1
+    assert again.joints["leftHand"] == "LeftHand"
+    for changed in (
+        build_rig(build_character([1.2, *lengths[1:]])),
+        build_rig(build_character(lengths, names={"Head": "Skull"})),
+        build_rig(build_character(lengths), humanoid={"leftHand": "LeftForeArm"}),
+        build_rig(dataclasses.replace(build_character(lengths), up="z")),
+    ):
+        calls.clear()
+        assert changed.roles.skeleton is changed.skeleton
+        assert calls
+
+
+def test_clips_of_a_whole_character_are_not_sampled_to_be_extended(target):
+    clip = target.clips[0]
+    assert extend_clip(clip, target.skeleton) is clip
+    assert "poses" not in vars(clip)
