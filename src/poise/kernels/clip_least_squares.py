@@ -409,7 +409,7 @@ def find_turn(turn, target):
 
 
 @device_function
-def add_task(world, tasks, frame, task, with_matrix, loads):
+def add_task(world, tasks, frame, task, loads):
     """Add a task of a frame to loads. Return its cost."""
     weight, kind, node = tasks.weights[frame, task], tasks.kinds[task], tasks.nodes[task]
     if weight == 0.0:
@@ -417,8 +417,7 @@ def add_task(world, tasks, frame, task, with_matrix, loads):
     turn, target, point = world.turns[node], tasks.targets[frame, task], tasks.points[task]
     if kind == ROTATION:
         x, y, z = find_turn(turn, target)
-        if with_matrix:
-            add_rotation_load(loads, node, weight, x, y, z)
+        add_rotation_load(loads, node, weight, x, y, z)
         return 0.5 * weight * weight * (x * x + y * y + z * z)
     dx = turn[0, 0] * point[0] + turn[0, 1] * point[1] + turn[0, 2] * point[2]
     dy = turn[1, 0] * point[0] + turn[1, 1] * point[1] + turn[1, 2] * point[2]
@@ -426,16 +425,14 @@ def add_task(world, tasks, frame, task, with_matrix, loads):
     if kind == PLACE:
         px, py, pz = world.places[node, 0] + dx, world.places[node, 1] + dy, world.places[node, 2] + dz
         x, y, z = target[0] - px, target[1] - py, target[2] - pz
-        if with_matrix:
-            base = world.places[0]
-            add_place_load(loads, node, weight, px - base[0], py - base[1], pz - base[2], x, y, z)
+        base = world.places[0]
+        add_place_load(loads, node, weight, px - base[0], py - base[1], pz - base[2], x, y, z)
         return 0.5 * weight * weight * (x * x + y * y + z * z)
     x, y, z = dy * target[2] - dz * target[1], dz * target[0] - dx * target[2], dx * target[1] - dy * target[0]
     sine, cosine = math.sqrt(x * x + y * y + z * z), dx * target[0] + dy * target[1] + dz * target[2]
     angle = math.atan2(sine, cosine)
     scale = angle / max(sine, _MIN_SINE if cosine < 0.0 else _TINY) if sine > _TINY else 1.0
-    if with_matrix:
-        add_direction_load(loads, node, weight, dx, dy, dz, scale * x, scale * y, scale * z)
+    add_direction_load(loads, node, weight, dx, dy, dz, scale * x, scale * y, scale * z)
     return 0.5 * weight * weight * angle * angle
 
 
@@ -486,7 +483,7 @@ def are_apart(world, nodes, ends, span):
 
 
 @device_function
-def add_pair(tree, world, nodes, ends, reach, weight, with_matrix, row, hessian, gradient):
+def add_pair(tree, world, nodes, ends, reach, weight, row, hessian, gradient):
     """Add two near capsules to matrix and gradient. Return their cost.
 
     They count where they are nearer than `reach`.
@@ -514,22 +511,19 @@ def add_pair(tree, world, nodes, ends, reach, weight, with_matrix, row, hessian,
     depth, rise, bend = near - 0.5 * PAIR_ONSET, 1.0, 0.0  # with first and second derivative
     if near < PAIR_ONSET:
         depth, rise, bend = near * near / (2.0 * PAIR_ONSET), near / PAIR_ONSET, 1.0 / PAIR_ONSET
-    if with_matrix:
-        scale = math.sqrt(rise * rise + depth * bend)
-        inverse = scale / max(distance, 1e-6)
-        x, y, z = inverse * x, inverse * y, inverse * z
-        count = write_place_slopes(tree, world, nodes[0], px, py, pz, 1.0, row, 0)
-        count = write_place_slopes(tree, world, nodes[1], qx, qy, qz, -1.0, row, count)
-        for k in range(count):
-            row.slopes[k, 0] = x * row.slopes[k, 0] + y * row.slopes[k, 1] + z * row.slopes[k, 2]
-        add_residual(row, count, depth * rise / scale, weight, hessian, gradient)
+    scale = math.sqrt(rise * rise + depth * bend)
+    inverse = scale / max(distance, 1e-6)
+    x, y, z = inverse * x, inverse * y, inverse * z
+    count = write_place_slopes(tree, world, nodes[0], px, py, pz, 1.0, row, 0)
+    count = write_place_slopes(tree, world, nodes[1], qx, qy, qz, -1.0, row, count)
+    for k in range(count):
+        row.slopes[k, 0] = x * row.slopes[k, 0] + y * row.slopes[k, 1] + z * row.slopes[k, 2]
+    add_residual(row, count, depth * rise / scale, weight, hessian, gradient)
     return 0.5 * weight * weight * depth * depth
 
 
 @device_function
-def measure_frame(
-    tree, tasks, pairs, pair_weight, frame, base_place, base_turn, values, with_matrix, hessian, gradient, work
-):
+def measure_frame(tree, tasks, pairs, pair_weight, frame, base_place, base_turn, values, hessian, gradient, work):
     """Measure the residuals of a frame. Return its cost.
 
     The pose is one place (3,), one rotation (3, 3) and values (K - 6,); the rest is as for `measure_frames`.
@@ -547,21 +541,19 @@ def measure_frame(
     start, longest = 37 * n, 2 * (n + 7)
     row = Row(view_lanes(SCALAR, work, start, longest), view_lanes(SCALAR, work, start + longest, longest, 3))
     place_nodes(tree, base_place, base_turn, values, world)
-    if with_matrix:
-        for i in range(n):
-            for k in range(10):
-                loads.inertias[i, k] = 0.0
-            for k in range(6):
-                loads.pulls[i, k] = 0.0
+    for i in range(n):
+        for k in range(10):
+            loads.inertias[i, k] = 0.0
+        for k in range(6):
+            loads.pulls[i, k] = 0.0
     cost = 0.0
     for m in range(len(tasks.kinds)):
-        cost += add_task(world, tasks, frame, m, with_matrix, loads)
-    if with_matrix:
-        write_tasks(tree, world, loads, hessian, gradient)
+        cost += add_task(world, tasks, frame, m, loads)
+    write_tasks(tree, world, loads, hessian, gradient)
     for p in range(pairs.nodes.shape[0]):
         if not are_apart(world, pairs.nodes[p], pairs.ends[p], pairs.spans[p]):
             cost += add_pair(
-                tree, world, pairs.nodes[p], pairs.ends[p], pairs.reaches[p], pair_weight, with_matrix, row, hessian,
+                tree, world, pairs.nodes[p], pairs.ends[p], pairs.reaches[p], pair_weight, row, hessian,
                 gradient,
             )  # fmt: skip
     return cost
@@ -573,12 +565,12 @@ def compute_measure_size(node_count):
     return 37 * node_count + 8 * (node_count + 7)
 
 
-@kernel("I1 F2 F3 F2 I1 I1 F1 F1 F2 F3 F2 I1 I1 F2 F3 F2 I2 F3 F1 f i wF3 wF2 wF1 sF1 ->")
+@kernel("I1 F2 F3 F2 I1 I1 F1 F1 F2 F3 F2 I1 I1 F2 F3 F2 I2 F3 F1 f wF3 wF2 wF1 sF1 ->")
 def measure_frames(
     parents, offsets, turns, axes, kinds, columns, ratios, constants,
     base_places, base_turns, values,
     task_kinds, task_nodes, task_points, task_targets, task_weights,
-    pair_nodes, pair_ends, pair_reaches, pair_weight, with_matrix,
+    pair_nodes, pair_ends, pair_reaches, pair_weight,
     hessians, gradients, costs, work,
 ):  # fmt: skip
     """Measure the residuals of all frames.
@@ -588,7 +580,6 @@ def measure_frames(
     pair_nodes    (p, 2) capsules that are to stay apart
     pair_ends     (p, 4, 3) ends of the first and of the second one, in their nodes' frames
     pair_reaches  (p,) distance of their axes from which on they count
-    with_matrix   0: costs alone
     hessians      (F, K, K) out
     gradients     (F, K) out: slopes times what is missing
     costs         (F,) out
@@ -601,14 +592,14 @@ def measure_frames(
     write_spans(pairs)
     for t in range(values.shape[0]):
         costs[t] = measure_frame(
-            tree, tasks, pairs, pair_weight, t, base_places[t], base_turns[t], values[t], with_matrix, hessians[t],
+            tree, tasks, pairs, pair_weight, t, base_places[t], base_turns[t], values[t], hessians[t],
             gradients[t], work,
         )  # fmt: skip
 
 
-@kernel("F2 F3 F2 F2 F2 F2 F2 F1 f f i wF2 wF2 wF2 wF3 wF2 -> f")
+@kernel("F2 F3 F2 F2 F2 F2 F2 F1 f f wF2 wF2 wF2 wF3 wF2 -> f")
 def measure_ties(
-    base_places, base_turns, values, turns_by_rows, near, kept, most, smoothing, speed_weight, near_weight, with_matrix,
+    base_places, base_turns, values, turns_by_rows, near, kept, most, smoothing, speed_weight, near_weight,
     changes, excess, stiffness, hessians, gradients,
 ):  # fmt: skip
     """Measure ties between frames, and to a motion. Return their cost.
@@ -620,7 +611,6 @@ def measure_ties(
     smoothing      (K,) weights of squared changes of step
     speed_weight   weight of squared lengths of steps above the largest ones
     near_weight    weight of squared distances from values
-    with_matrix    0: no matrices
     changes        (F, K) out: changes of step beside those kept; 0 in the first and the last frame
     excess         (F, K) out: by how much steps from the frame before are too long, with their sign, and
     stiffness      (F, K) out: weights of their squares that have the same slope and curvature as the cost
@@ -659,9 +649,8 @@ def measure_ties(
         for k in range(BASE_COLUMNS, unknowns):
             off = values[t, k - BASE_COLUMNS] - near[t, k - BASE_COLUMNS]
             cost += near_weight * off * off
-            if with_matrix:
-                gradients[t, k] -= near_weight * off
-                hessians[t, k, k] += near_weight
+            gradients[t, k] -= near_weight * off
+            hessians[t, k, k] += near_weight
     return 0.5 * cost
 
 

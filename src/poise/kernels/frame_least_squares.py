@@ -176,7 +176,7 @@ def measure(problem, place, turn, work):
     turn[2, 0], turn[2, 1], turn[2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
     values = pose[BASE:]
     cost = measure_frame(
-        problem.tree, problem.tasks, problem.pairs, problem.pair_weight, 0, pose[:3], turn, values, 1, hessian,
+        problem.tree, problem.tasks, problem.pairs, problem.pair_weight, 0, pose[:3], turn, values, hessian,
         gradient, work,
     )  # fmt: skip
     off_cost, rest_cost = 0.0, 0.0

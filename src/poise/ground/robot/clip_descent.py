@@ -42,8 +42,8 @@ _SHORTENED_AROUND, _FADED_AROUND = 3, 8
 # least and largest damping of such frames in the next step, and the factor on what they had. A step of no use has the
 # same factor on that of all frames, with no largest one; how many in a row end the descent
 _HELD_DAMPING, _MOST_SHORTENED_DAMPING, _REFUSAL_FACTOR, _MAX_REFUSALS = 0.1, 10.0, 20.0, 3
-# how often unknowns go to limits in a step
-_LIMIT_ROUNDS = 2
+# frames beside one with an unknown that goes to its limit that are solved anew
+_LIMITED_AROUND = 10
 # a frame is at rest after a shorter step, if damping did not hold it: a tenth of a millimetre of a person, a tenth of a
 # degree
 _REST_LENGTH, _REST_ANGLE_RAD = 1e-4, 2e-3
@@ -140,13 +140,15 @@ class _Measured(NamedTuple):
 class _Taken(NamedTuple):
     """A step to a lower cost.
 
-    motion   after it
-    gain     of the cost; infinite where damping or a shorter step kept it small
-    damping  (F,) of the next step
-    moved    (F,) frames not at rest
+    motion    after it
+    measured  its costs
+    gain      of the cost; infinite where damping or a shorter step kept it small
+    damping   (F,) of the next step
+    moved     (F,) frames not at rest
     """
 
     motion: JointMotion
+    measured: _Measured
     gain: float
     damping: Floats
     moved: Bools
@@ -165,18 +167,19 @@ def descend(
     frames = len(problem.is_moving)
     damping = np.full(frames, _FIRST_DAMPING) if damping is None else damping
     work, refusals = _Work(problem), 0
+    before = work.measure(motion)
     for count in range(1, max_rounds + 1):
-        before = work.measure(motion, with_matrix=True)
         taken = work.take_step(motion, before, damping)
         if taken is None:
             refusals += 1
             if refusals > _MAX_REFUSALS:
                 return motion, count
             damping = np.maximum(_REFUSAL_FACTOR * damping, _HELD_DAMPING)
+            before = work.measure(motion)  # matrices are those of what was refused
             continue
-        motion, damping, refusals = taken.motion, taken.damping, 0
         if taken.gain <= least_gain * before.cost:
-            return motion, count
+            return taken.motion, count
+        motion, before, damping, refusals = taken.motion, taken.measured, taken.damping, 0
         windows = _find_windows(taken.moved, problem.is_moving)
         if sum(stop - start for start, stop in windows) <= _MOST * frames or len(windows) > 1:
             del work  # windows have memory of their own
@@ -190,8 +193,12 @@ def descend(
 
 def _find_windows(moved: Bools, is_moving: Bools) -> list[tuple[int, int]]:
     """Find runs of frames, start to stop, around moved ones."""
-    going = is_moving & (count_frames_to(moved) <= _MOVED_AROUND)
-    edges = np.diff(np.concatenate([[False], going, [False]]).astype(np.int8))
+    return _find_runs(is_moving & (count_frames_to(moved) <= _MOVED_AROUND))
+
+
+def _find_runs(frames: Bools) -> list[tuple[int, int]]:
+    """Find runs of frames, start to stop."""
+    edges = np.diff(np.concatenate([[False], frames, [False]]).astype(np.int8))
     return list(zip(np.flatnonzero(edges > 0).tolist(), np.flatnonzero(edges < 0).tolist(), strict=True))
 
 
@@ -226,7 +233,6 @@ class _Work:
         self._hessians = np.empty((frames, unknowns, unknowns))
         self._gradients = np.empty((frames, unknowns))
         self._changes, self._excess, self._stiffness = (np.empty((frames, unknowns)) for _ in range(3))
-        self._other_ties = tuple(np.empty((frames, unknowns)) for _ in range(3))
         self._rest = _list_rest_steps(problem.nodes, unknowns)
         self._measure_work = np.empty(compute_measure_size(len(problem.nodes.parents)) + len(problem.pairs.nodes))
         self._step_work = allocate_aligned(compute_step_size(frames, unknowns))
@@ -242,7 +248,7 @@ class _Work:
         for count in range(_MAX_SHORTENED):
             part = share[:, None] * step
             moved = self._move(motion, part)
-            after = self.measure(moved, with_matrix=False)
+            after = self.measure(moved)
             if after.cost < before.cost:
                 is_shorter = share < 1.0
                 damping = np.where(
@@ -252,7 +258,7 @@ class _Work:
                 )
                 gain = np.inf if (is_shorter | is_held).any() else before.cost - after.cost
                 is_moved = np.any(np.abs(part) > self._rest, axis=1)
-                return _Taken(moved, gain, damping, is_moved | is_shorter | is_held)
+                return _Taken(moved, after, gain, damping, is_moved | is_shorter | is_held)
             is_worse = (after.costs > before.costs) & self._problem.is_moving
             if count >= _SHORTENED_ALONE or not is_worse.any():  # without a worse frame, it is the ties
                 is_worse[:] = True
@@ -269,17 +275,27 @@ class _Work:
         compute_step = compute_step8 if find_simd_width() == 8 else compute_step4  # noqa: PLR2004
         given, step = np.zeros_like(self._gradients), np.empty_like(self._gradients)
         to_low, to_high = problem.low - motion.values, problem.high - motion.values
-        for _ in range(_LIMIT_ROUNDS):
+        ties = self._changes, self._excess, self._stiffness
+        compute_step(
+            self._hessians, self._gradients, *ties, free, given, problem.smoothing, damping, step, self._step_work
+        )
+        steps = step[:, BASE_COLUMNS:]
+        over = free[:, BASE_COLUMNS:] & ((steps < to_low - AT_LIMIT) | (steps > to_high + AT_LIMIT))
+        is_limited = np.asarray(over.any(axis=1))
+        if not is_limited.any():
+            return step
+        given[:, BASE_COLUMNS:][over] = np.clip(steps, to_low, to_high)[over]
+        free[:, BASE_COLUMNS:][over] = False
+        for start, stop in _find_runs(count_frames_to(is_limited) <= _LIMITED_AROUND):
+            frames = slice(max(start - _ENDS, 0), stop + _ENDS)
+            may_move, known, found = free[frames].copy(), given[frames].copy(), step[frames].copy()
+            for ends in (slice(start - frames.start), slice(stop - frames.start, None)):  # what they do stays
+                may_move[ends], known[ends] = False, found[ends]
             compute_step(
-                self._hessians, self._gradients, self._changes, self._excess, self._stiffness, free, given,
-                problem.smoothing, damping, step, self._step_work,
+                self._hessians[frames], self._gradients[frames], *(values[frames] for values in ties), may_move, known,
+                problem.smoothing, damping[frames], found, self._step_work,
             )  # fmt: skip
-            steps = step[:, BASE_COLUMNS:]
-            over = free[:, BASE_COLUMNS:] & ((steps < to_low - AT_LIMIT) | (steps > to_high + AT_LIMIT))
-            if not over.any():
-                break
-            given[:, BASE_COLUMNS:][over] = np.clip(steps, to_low, to_high)[over]
-            free[:, BASE_COLUMNS:][over] = False
+            step[frames] = found
         return step
 
     def _find_free(self, motion: JointMotion) -> Bools:
@@ -304,17 +320,17 @@ class _Work:
         values = np.clip(motion.values + step[:, BASE_COLUMNS:], self._problem.low, self._problem.high)
         return JointMotion(motion.places + step[:, :3], turned, values)
 
-    def measure(self, motion: JointMotion, *, with_matrix: bool) -> _Measured:
-        """Measure the cost; also matrices and gradients, if wanted."""
+    def measure(self, motion: JointMotion) -> _Measured:
+        """Measure the cost, matrices and gradients."""
         problem, costs = self._problem, np.empty(len(motion.places))
         measure_frames(
-            *problem.nodes, *motion, *problem.tasks, *problem.pairs, PAIR_WEIGHT, int(with_matrix),
-            self._hessians, self._gradients, costs, self._measure_work,
+            *problem.nodes, *motion, *problem.tasks, *problem.pairs, PAIR_WEIGHT, self._hessians,
+            self._gradients, costs, self._measure_work,
         )  # fmt: skip
-        ties = (self._changes, self._excess, self._stiffness) if with_matrix else self._other_ties
         cost = measure_ties(
             *motion, motion.turns.reshape(-1, 9), problem.values, problem.changes, problem.most, problem.smoothing,
-            problem.speed_weight, problem.near_weight, int(with_matrix), *ties, self._hessians, self._gradients,
+            problem.speed_weight, problem.near_weight, self._changes, self._excess, self._stiffness, self._hessians,
+            self._gradients,
         )  # fmt: skip
         return _Measured(float(costs.sum()) + cost, costs)
 
