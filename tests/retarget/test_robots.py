@@ -497,6 +497,14 @@ def test_arms_are_kept_apart_from_the_body(data, walking_g1):
     assert poise.retarget(jacks, robot, clear=False).report.robot.nearest is None
 
 
+def test_hands_that_are_deep_in_the_body_come_out_on_one_side(data):
+    """The dancer's hand is on the hip, 0.1 m in the robot's. Alone it came out behind the body for two frames."""
+    dance, robot = poise.load(data / "bvh/jesse_dance_rokoko.bvh"), poise.load(data / "urdf/g1_29dof.urdf")
+    done = poise.retarget(dance, robot)
+    assert max(jump.target for jump in done.report.jumps) < 0.1  # 0.29 before
+    assert done.report.ok, done.report.worse
+
+
 def place_g1_limb(done, joint, end, ahead):
     """World places (F, 21, 3) of the line from a joint to the next one, moved ahead at rest."""
     skeleton, world = done.skeleton, done.poses.world

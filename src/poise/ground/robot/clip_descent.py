@@ -335,6 +335,17 @@ class _Work:
         return _Measured(float(costs.sum()) + cost, costs)
 
 
+def find_deep_frames(problem: MotionProblem, motion: JointMotion, depth: float) -> Bools:
+    """Find frames (F,) with parts in each other. They cost more than one pair that is in each other by `depth`."""
+    tasks = problem.tasks
+    none = Tasks(
+        tasks.kinds[:0], tasks.nodes[:0], tasks.points[:0],
+        np.ascontiguousarray(tasks.targets[:, :0]), np.ascontiguousarray(tasks.weights[:, :0]),
+    )  # fmt: skip
+    costs = _Work(problem._replace(tasks=none)).measure(motion, with_matrix=False).costs
+    return costs > PAIR_WEIGHT * depth * depth
+
+
 def _list_rest_steps(nodes: NodeArrays, unknowns: int) -> Floats:
     """List the largest steps (K,) of unknowns at rest. Those of slides are lengths."""
     rest = np.full(unknowns, _REST_ANGLE_RAD)

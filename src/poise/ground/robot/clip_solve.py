@@ -16,6 +16,7 @@ from poise.ground.robot.clip_descent import (
     JointMotion,
     MotionProblem,
     descend,
+    find_deep_frames,
     list_changes,
     list_steps,
 )
@@ -23,7 +24,7 @@ from poise.ground.robot.tree import NodeArrays, RobotTree
 from poise.kernels.clip_least_squares import BASE_COLUMNS, PLACE, REFERENCE_FPS, Tasks
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.frame_masks import count_frames
+from poise.maths.frame_masks import count_frames, count_frames_to
 
 # Lengths are solved in those of a robot whose leg (thigh and shin) is this long, whatever the unit of its file.
 LEG_LENGTH = 0.6
@@ -42,6 +43,9 @@ _MAX_ROUNDS = 60
 # the time between their frames
 _SOFT_WEIGHT, _SOFT_SPEED_WEIGHT, _SOFT_GAIN, _APART_GAIN = 10.0, 2000.0, 0.05, 0.01
 _COARSE_STEP_S = 1.0 / 15.0
+# scaled length of which parts are in each other where frames come out together; [s] beside these frames that come
+# along; and the factor on their smoothing
+_DEEP, _DEEP_AROUND_S, _DEEP_SMOOTHING = 0.05, 0.1, 16.0
 # a round that gains less of the cost is the last one: with more, speeds stay 2 % above their limits
 _MIN_GAIN = 1e-4
 
@@ -226,7 +230,8 @@ def _solve(clip: _Clip, motion: JointMotion) -> tuple[JointMotion, int]:
     """Solve a clip in stages.
 
     Weights are soft first, then capsules are kept apart, in a part of the frames. Then weights are full, in all frames.
-    Firm feet would leave no way out to limbs that are deep in others.
+    Firm feet would leave no way out to limbs that are deep in others. Frames between two of that part in which limbs
+    are deep come out together: each would come out at the side that is nearest to it.
     """
     stride = max(1, count_frames(clip.times, _COARSE_STEP_S))
     # evenly, as changes of step count as if all steps took the same time
@@ -239,7 +244,15 @@ def _solve(clip: _Clip, motion: JointMotion) -> tuple[JointMotion, int]:
     if len(clip.pairs.nodes):
         found, more = descend(soft, found, _APART_GAIN, _MAX_ROUNDS)
         rounds += more
-    solved, more = descend(clip.build(), _resample(found, clip.times[frames], clip.times), _MIN_GAIN, _MAX_ROUNDS)
+    problem, found = clip.build(), _resample(found, clip.times[frames], clip.times)
+    if len(clip.pairs.nodes):
+        deep = find_deep_frames(problem, found, _DEEP)
+        if deep.any():
+            deep = count_frames_to(deep) <= count_frames(clip.times, _DEEP_AROUND_S)
+            smooth = problem._replace(smoothing=_DEEP_SMOOTHING * problem.smoothing, is_moving=deep)
+            found, more = descend(smooth, found, _APART_GAIN, _MAX_ROUNDS)
+            rounds += more
+    solved, more = descend(problem, found, _MIN_GAIN, _MAX_ROUNDS)
     return solved, rounds + more
 
 
