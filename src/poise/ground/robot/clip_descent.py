@@ -342,7 +342,7 @@ def find_deep_frames(problem: MotionProblem, motion: JointMotion, depth: float) 
         tasks.kinds[:0], tasks.nodes[:0], tasks.points[:0],
         np.ascontiguousarray(tasks.targets[:, :0]), np.ascontiguousarray(tasks.weights[:, :0]),
     )  # fmt: skip
-    costs = _Work(problem._replace(tasks=none)).measure(motion, with_matrix=False).costs
+    costs = _Work(problem._replace(tasks=none)).measure(motion).costs
     return costs > PAIR_WEIGHT * depth * depth
 
 
