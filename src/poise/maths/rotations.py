@@ -161,9 +161,11 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
     m = a + b
     squared_length = (m * m).sum(axis=-1, keepdims=True)
     q = np.concatenate([0.5 * squared_length, cross(a, m)], axis=-1)
-    half_turn = np.concatenate([np.zeros_like(squared_length), _find_perpendicular(a)], axis=-1)
-    q = np.where(squared_length < _OPPOSITE_SQUARED_LENGTH, half_turn, q)
-    return normalise(np.where(a_is_zero | b_is_zero, IDENTITY, q))
+    is_opposite, is_zero = squared_length < _OPPOSITE_SQUARED_LENGTH, a_is_zero | b_is_zero
+    if is_opposite.any():
+        half_turn = np.concatenate([np.zeros_like(squared_length), _find_perpendicular(a)], axis=-1)
+        q = np.where(is_opposite, half_turn, q)
+    return scale_to_unit(np.where(is_zero, IDENTITY, q) if is_zero.any() else q, "no direction")
 
 
 def _find_shortest(a: Floats, b: Floats) -> Floats:
@@ -193,7 +195,10 @@ def _normalise_nonzero(v: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Normalise vectors v (..., 3). Also returns (..., 1) where v is zero; the first axis is returned there."""
     max_component = np.abs(v).max(axis=-1, keepdims=True)
     is_zero = max_component == 0.0
-    v = np.where(is_zero, [1.0, 0.0, 0.0], v / np.where(is_zero, 1.0, max_component))
+    if is_zero.any():
+        v = np.where(is_zero, [1.0, 0.0, 0.0], v / np.where(is_zero, 1.0, max_component))
+    else:
+        v = v / max_component
     return v / np.sqrt((v * v).sum(axis=-1, keepdims=True)), is_zero
 
 

@@ -22,10 +22,12 @@ class PoseDraft:
     def translations(self) -> Floats:
         """(..., n, 3) those of the pose. Those of slides and free joints are in q."""
         if self._translations is None:
-            given, rest = self._pose.translations, self._pose.skeleton.A[:, :3]
-            given = np.broadcast_to(rest, (*self._pose.shape, *rest.shape)) if given is None else given
-            self._translations = given.copy()
+            self._translations = self._read_translations().copy()
         return self._translations
+
+    def _read_translations(self) -> Floats:
+        given, rest = self._pose.translations, self._pose.skeleton.A[:, :3]
+        return np.broadcast_to(rest, (*self._pose.shape, *rest.shape)) if given is None else given
 
     def move(self, row: int, vectors: Floats) -> None:
         """Move a joint by vectors (..., 3) in the world. What hangs below it goes along."""
@@ -49,7 +51,7 @@ class PoseDraft:
     def finish(self) -> Pose:
         """Make the pose. Translations that did not change stay the same object."""
         pose, changed = self._pose, self._translations
-        if changed is None or np.array_equal(changed, PoseDraft(pose).translations):
+        if changed is None or np.array_equal(changed, self._read_translations()):
             changed = pose.translations
         else:
             check_finite(changed, "translations")

@@ -12,10 +12,9 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
-from poise.model.numpy_kinematics import split_local_transforms
 from poise.model.pose import Pose
 from poise.model.skeleton import Skeleton
-from poise.retargeting.transfer import RotationPlan, find_quaternion_start
+from poise.retargeting.transfer import RotationPlan, find_local_turns, find_quaternion_start
 
 _INVERSE_SIGNS = np.array([1.0, -1.0, -1.0, -1.0])[:, None, None]
 
@@ -68,8 +67,7 @@ def plan_frame(plan: RotationPlan, target: Skeleton) -> FramePlan:
 
 def _plan_locals(target: Skeleton, rows: list[int]) -> tuple[Ints, Floats]:
     """Plan the way from world rotations to q, joint by joint."""
-    rest_local = split_local_transforms(target, target.rest_q).rotation
-    after = rotations.from_matrix(rotations.rotation_part(target.B[:, :, :3]))
+    rest_local, after = find_local_turns(target)
     places = {row: place for place, row in enumerate(rows)}
     above, befores = np.full(len(rows), len(rows), dtype=np.int64), np.empty((len(rows), 4))
     for place, row in enumerate(rows):

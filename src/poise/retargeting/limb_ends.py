@@ -13,7 +13,7 @@ from poise.model.pose import Pose, Transforms
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import Kind, Skeleton
 from poise.retargeting.body import Body
-from poise.retargeting.transfer import find_quaternion_start
+from poise.retargeting.transfer import find_local_turns, find_quaternion_start
 
 # parts of a limb's role, from the trunk
 ARM, LEG = ("UpperArm", "LowerArm", "Hand"), ("UpperLeg", "LowerLeg", "Foot")
@@ -110,8 +110,8 @@ def _turn_joint(skeleton: Skeleton, chosen: ChosenFrames, q: Floats, row: int, a
     """
     parent = int(skeleton.parents[row])
     base = rotations.multiply(above, chosen.compute_rotations(parent)) if parent >= 0 else above
-    after = rotations.from_matrix(rotations.rotation_part(skeleton.B[row, :, :3]))
-    wanted = rotations.multiply(rotations.multiply(own, chosen.compute_rotations(row)), rotations.inverse(after))
+    behind = find_local_turns(skeleton).behind[row]
+    wanted = rotations.multiply(rotations.multiply(own, chosen.compute_rotations(row)), rotations.inverse(behind))
     start = find_quaternion_start(skeleton, row)
     q[:, start : start + 4] = rotations.multiply(
         rotations.inverse(rotations.multiply(base, skeleton.A[row, 3:])), wanted

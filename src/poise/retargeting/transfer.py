@@ -14,9 +14,11 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
+from poise.model.numpy_kinematics import split_local_transforms
 from poise.model.skeleton import Kind, Skeleton
 from poise.retargeting.body import Body, JointChain, Segment, split_role
 from poise.retargeting.match import Match
+from poise.runtime.result_cache import get_or_compute
 
 _TRUNK_PARTS = ("hips", "spine", "chest", "upperChest", "neck", "head")
 _TURNING_KINDS = (Kind.BALL, Kind.FREE)
@@ -175,6 +177,27 @@ def is_same_tree(source: Skeleton, target: Skeleton) -> bool:
 def find_quaternion_start(skeleton: Skeleton, row: int) -> int:
     """Find the first column of a joint's quaternion in q."""
     return int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
+
+
+class LocalTurns(NamedTuple):
+    """Rotations between a joint and its parent.
+
+    at_rest  (n, 4) of the joints at rest
+    behind   (n, 4) of what is fixed behind their motion
+    """
+
+    at_rest: Floats
+    behind: Floats
+
+
+def find_local_turns(skeleton: Skeleton) -> LocalTurns:
+    """Find the rotations between joints and their parents, cached."""
+
+    def compute() -> LocalTurns:
+        behind = rotations.from_matrix(rotations.rotation_part(skeleton.B[:, :, :3]))
+        return LocalTurns(split_local_transforms(skeleton, skeleton.rest_q).rotation, behind)
+
+    return get_or_compute(skeleton, "local turns", None, compute)
 
 
 def is_limb(role: str) -> bool:
