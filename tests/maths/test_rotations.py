@@ -52,6 +52,14 @@ def test_one_vector_and_many_have_the_same_bits(seed, unit):
         assert vectors_of_one.normalise(each[0]).tobytes() == many[0].tobytes()
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 101])
+def test_medians_have_the_bits_of_numpy(count):
+    values = np.random.default_rng(count).normal(size=(count, 4, 3))
+    values[:, 0] = np.round(values[:, 0])  # ties
+    assert vectors_of_one.median(values).tobytes() == np.median(values, axis=0).tobytes()
+    assert float(vectors_of_one.median(values[:, 1, 1])) == np.median(values[:, 1, 1])
+
+
 @pytest.mark.parametrize("axis", np.eye(3))
 @pytest.mark.parametrize("angle", [0, 1e-12, 1e-8, np.pi / 2, np.pi - 1e-8, np.pi])
 def test_from_matrix_at_the_edges_of_its_four_branches(axis, angle):

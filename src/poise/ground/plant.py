@@ -49,6 +49,7 @@ from poise.ground.strides.fit import PlantedSteps, WithStrides, fits, judge_step
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import find_following
+from poise.maths.vectors import median
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig
@@ -382,7 +383,7 @@ def even(clip: Clip) -> tuple[Clip, tuple[str, ...]]:
     steps = np.diff(clip.times)
     if len(steps) == 0:
         return clip, ()
-    middle = float(np.median(steps))
+    middle = float(median(steps))
     regular = bool((np.abs(steps - middle) <= _UNEVEN * middle).all())
     if regular and middle * _SLOWEST <= 1.0 + _FILM:
         return clip, ()

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.smoothing import smoothstep
+from poise.maths.vectors import median
 
 Rows = TypeVar("Rows", bound=NDArray[Any])
 
 
 def measure_step(times: Floats) -> float:
     """Measure the median time between frames [s]; 0 for a single frame."""
-    return float(np.median(np.diff(times))) if len(times) > 1 else 0.0
+    return float(median(np.diff(times))) if len(times) > 1 else 0.0
 
 
 def count_frames(times: Floats, seconds: float) -> int:

@@ -11,7 +11,7 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, TOES, Motion
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.vectors import normalise, remove_component
+from poise.maths.vectors import median, normalise, remove_component
 from poise.model.roles import Leg
 from poise.model.roles.bone_names import SIDES
 
@@ -93,7 +93,7 @@ def _find_bone(turns: Floats, ways: Floats) -> Floats:
 
     ways  (F, 3) along it, in the world
     """
-    return np.median(rotations.rotate(rotations.inverse(turns), ways), axis=0)
+    return median(rotations.rotate(rotations.inverse(turns), ways))
 
 
 def _build_axes(bone: Floats, left: Floats) -> Floats:

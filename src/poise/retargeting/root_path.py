@@ -21,7 +21,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.frame_masks import count_frames
 from poise.maths.smoothing import average_hann
-from poise.maths.vectors import find_z_up_rotation
+from poise.maths.vectors import find_z_up_rotation, median
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.pose_draft import PoseDraft
@@ -146,7 +146,7 @@ def measure_standing(clip: Clip, ground: ClipGround, body: Body) -> Standing:
     metre, floor = motion.figure.metre, floor_of(clip, analysis)
     heights = motion.places[:, :, ANKLE, 2][contacts.heel & contacts.ball] - floor
     rest_ankle = _measure_rest_ankle(motion.figure, body)
-    ankle = float(np.median(heights)) * metre if len(heights) else rest_ankle
+    ankle = float(median(heights)) * metre if len(heights) else rest_ankle
     most = max(_MAX_ANKLE_RATIO * body.leg_length, _MAX_RAISED * rest_ankle)
     return Standing(
         floor * metre,
@@ -294,7 +294,7 @@ def compute_body_shift(clip: Clip, rig: Rig, soles: Soles, contacts: Contacts, f
     ways = np.zeros_like(points)
     for column, start, stop in zip(*find_runs(stands.reshape(len(stands), -1)), strict=True):
         run = (slice(start, stop + 1), *np.unravel_index(column, stands.shape[1:]))
-        place = np.append(np.median(points[run][:, :2], axis=0), floor / figure.metre)
+        place = np.append(median(points[run][:, :2]), floor / figure.metre)
         ways[run] = place - points[run]
     weights = stands / np.maximum(stands.sum(axis=2, keepdims=True), 1)  # a foot on heel and ball counts once
     frames = np.flatnonzero(contacts.any.any(axis=1))

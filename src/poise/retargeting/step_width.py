@@ -11,7 +11,7 @@ from poise.ground.legs.swing import Between, between_of
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import take_frames
 from poise.maths.smoothing import smoothstep
-from poise.maths.vectors import dot
+from poise.maths.vectors import dot, median
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
@@ -72,7 +72,7 @@ def set_step_width(poses: Pose, source_positions: Floats, bodies: tuple[Body, Bo
         both = frames[standing[frames].all(axis=1)]  # a foot in the air has no step
         frames = both if len(both) else frames
         if len(frames):
-            outward = np.clip(0.5 * np.median(wanted[frames] - steps.widths[frames]), -most, most)
+            outward = np.clip(0.5 * median(wanted[frames] - steps.widths[frames]), -most, most)
             outward *= level[frames].mean()
             offsets[start : stop + 1, column] = outward * _OUTWARD[column] * steps.way[frames].mean(axis=0)
     moves = _interpolate(offsets, between)
@@ -94,10 +94,10 @@ def measure_step_widths(positions: Floats, body: Body, standing: Bools, between:
     }
     places = points["Foot"].copy()
     for column, start, stop in zip(*find_runs(standing), strict=True):
-        places[start : stop + 1, column] = np.median(places[start : stop + 1, column], axis=0)
+        places[start : stop + 1, column] = median(places[start : stop + 1, column])
     places = _interpolate(places, between)
     across = points["UpperLeg"][:, 0] - points["UpperLeg"][:, 1]
-    hips = float(np.median(np.linalg.norm(across, axis=-1)))
+    hips = float(median(np.linalg.norm(across, axis=-1)))
     level = np.linalg.norm(across[:, :2], axis=-1)
     way = across * [1.0, 1.0, 0.0] / np.maximum(level, 1e-300)[:, None]
     share = (level / max(hips, 1e-300) - _MIN_LEVEL_HIPS) / (_FULLY_LEVEL_HIPS - _MIN_LEVEL_HIPS)

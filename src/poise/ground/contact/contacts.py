@@ -19,6 +19,7 @@ from poise.ground.figure.motion import Motion, fineness, finer_times
 from poise.ground.figure.speeds import Shots, lowest_near, shots_of, velocities
 from poise.maths.arrays import Bools, Floats, Ints, abbreviate, check_finite, check_real
 from poise.maths.frame_masks import measure_step
+from poise.maths.vectors import median
 
 Intervals: TypeAlias = Mapping[str, Mapping[str, Sequence[tuple[float, float]]]]
 
@@ -440,7 +441,7 @@ def _tidy_contacts(stands: Bools, points: Floats, times: Floats, shots: Shots, r
     closed &= (times[start[1:]] - times[stop[:-1]] < rule.gap) & (moved < rule.apart)
     first[1:] = ~closed
     column, start, stop = column[first], start[first], stop[np.roll(first, -1)]
-    step = np.median(np.diff(times))
+    step = median(np.diff(times))
     whole = (start > shots.first[start]) & (stop < shots.last[stop])
     kept = ~whole | (times[stop] - times[start] + step >= rule.shortest)
     return _fill_runs(column[kept], start[kept], stop[kept], stands.shape)

@@ -16,7 +16,7 @@ from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import FOOT, Motion
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.vectors import UP, make_vertical, normalise, project_horizontal
+from poise.maths.vectors import UP, make_vertical, median, normalise, project_horizontal
 
 STEEPEST_RAD = math.radians(40.0)  # [rad] steepest ground for a whole foot, hands and bodies by default
 _RUNG = 0.04  # [m] a stance that is higher above the clip's floor is on something that is not there
@@ -197,7 +197,7 @@ def _middle(*points: Floats) -> Floats:
     """
     every = np.concatenate(points)
     middle = 0.5 * (every.min(axis=0) + every.max(axis=0))
-    middle[2] = np.median(every[:, 2])
+    middle[2] = median(every[:, 2])
     return middle
 
 

@@ -11,7 +11,7 @@ from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, 
 from poise.ground.figure.speeds import Shots, shots_of, velocities
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.vectors import dot, normalise, project_horizontal
+from poise.maths.vectors import dot, median, normalise, project_horizontal
 from poise.model.pose import Pose
 from poise.runtime.result_cache import get_or_compute
 
@@ -154,7 +154,7 @@ def _measure_soles(motion: Motion, standing: Bools, over: Floats) -> tuple[Soles
     floor = _floors(places[..., 2], starts)
     points = _on_floor(motion, places, leg, find_facing(motion, frame), floor)
     local = rotations.rotate(rotations.inverse(turns[:, _PARTS]), points - _carriers(motion, places, leg))
-    heel, ball, tip = np.stack([np.median(rows, axis=0) for rows in np.split(local, starts[1:])], axis=1)
+    heel, ball, tip = np.stack([median(rows) for rows in np.split(local, starts[1:])], axis=1)
     straight = ball + TIP / (1.0 + HEEL) * (ball - heel)  # a foot without toes: medians of each may leave its line
     return Soles(heel, ball, np.where(~motion.bends[:, None], straight, tip)), floor
 
@@ -208,7 +208,7 @@ def _floors(heights: Floats, starts: Ints) -> Floats:
     The heights (n, 5) are those in flat frames, which begin at row `starts`.
     """
     lowest = heights[:, ANKLE:].min(axis=1)
-    levels = np.array([np.median(rows) for rows in np.split(lowest, starts[1:])])
+    levels = np.array([median(rows) for rows in np.split(lowest, starts[1:])])
     return np.where(levels < levels.min() + _STEP, floor_under(levels), levels - _THICKNESS)
 
 

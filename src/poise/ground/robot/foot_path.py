@@ -19,7 +19,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import count_frames_to
 from poise.maths.smoothing import average_hann, compute_upper_envelope, smoothstep
-from poise.maths.vectors import normalise, project_horizontal
+from poise.maths.vectors import median, normalise, project_horizontal
 
 # [s] over which the pitch of a foot fades in where it ceases to be flat
 _PITCH_RAMP_S = 0.07
@@ -175,7 +175,7 @@ def _stand(
         + (turns @ np.stack([pivots, np.full(len(pivots), -sole.height), 0.0 * pivots], axis=1)[:, :, None])[:, :2, 0]
         - pivots[:, None] * heading
     )  # under the ankle, were the foot flat
-    place = np.median(points[shown], axis=0)
+    place = median(points[shown])
     place, height, up = _find_even_place(place, heading, sole, sample)
     ground = np.append(place, height)
     ahead = np.append(heading, 0.0)
