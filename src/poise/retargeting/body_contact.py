@@ -122,6 +122,8 @@ def compute_hand_moves(
         is_near = (found.over < least)[:, :_SOLID_COUNT].any(axis=1) | touch.any(axis=1)
         for _ in range(_AVERAGED_PUSHES):
             frames = np.flatnonzero(is_near | push.any(axis=1))
+            if not len(frames):
+                break
             more = _push_out(target, target.wrist + touch + push, least, frames) * fade
             push += average_hann(more, half_width)
         moves[:, column], weights[:, column] = touch + push, np.where(push.any(axis=1), 1.0, np.minimum(total, 1.0))
@@ -137,6 +139,8 @@ def _push_out(parts: Parts, wrist: Floats, least: Floats, frames: Ints) -> Float
     """
     push = np.zeros_like(wrist)
     for _ in range(_PUSHES):
+        if not len(frames):
+            break
         found = parts.take_frames(frames).measure(wrist[frames] + push[frames])
         missing = np.maximum(least[frames] - found.over, 0.0)[:, :_SOLID_COUNT]
         is_missing = missing.any(axis=1)

@@ -21,7 +21,7 @@ from poise.retargeting.match import Match
 from poise.runtime.result_cache import get_or_compute
 
 _TRUNK_PARTS = ("hips", "spine", "chest", "upperChest", "neck", "head")
-_TURNING_KINDS = (Kind.BALL, Kind.FREE)
+_FREE, _TURNING_KINDS = int(Kind.FREE), (Kind.BALL, Kind.FREE)
 _BONE = np.array([1.0, 0.0, 0.0])  # the first axis of a limb's segment
 _UP = np.array([0.0, 0.0, 1.0])
 
@@ -176,7 +176,8 @@ def is_same_tree(source: Skeleton, target: Skeleton) -> bool:
 
 def find_quaternion_start(skeleton: Skeleton, row: int) -> int:
     """Find the first column of a joint's quaternion in q."""
-    return int(skeleton.q_start[row]) + (3 if skeleton.kinds[row] == Kind.FREE else 0)
+    lists = skeleton.joint_lists
+    return lists.q_starts[row] + (3 if lists.kinds[row] == _FREE else 0)
 
 
 class LocalTurns(NamedTuple):
