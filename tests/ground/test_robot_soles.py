@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.ground.robot.sole import find_robot_sole, list_sole_notes
+from poise.ground.robot.sole import find_robot_sole, list_sole_notes, pair_soles
 from poise.io.collision_shapes import read_collision_shapes
 from poise.maths import euler, rotations
 
@@ -44,6 +44,18 @@ def write_box(path, size):
 def find_sole(robot):
     row = robot.skeleton.index("ankle")
     return find_robot_sole(robot.skeleton, row, AXES, read_collision_shapes(robot), 0.8)
+
+
+def test_a_foot_without_shapes_has_the_sole_of_the_other_one(tmp_path):
+    """Some files have the shapes of one foot on another link."""
+    box, bare = find_sole(write_robot(tmp_path / "box", BOX)), find_sole(write_robot(tmp_path / "bare", ""))
+    for found in ([box, bare], [bare, box]):
+        paired = pair_soles(found)
+        assert [one.sole for one in paired] == [box.sole, box.sole]
+        assert "one of the robot's soles: it is taken to be that of the other foot" in list_sole_notes(paired)[0]
+    assert pair_soles([bare, bare]) == [bare, bare]
+    assert pair_soles([box, box]) == [box, box]
+    assert pair_soles([box, bare, bare, bare])[1] is bare  # four legs
 
 
 def test_a_mesh_shows_the_sole_that_its_box_shows(tmp_path):

@@ -26,7 +26,7 @@ from poise.ground.robot.foot_path import (
     sink_body,
     smooth_swing,
 )
-from poise.ground.robot.sole import FoundSole, find_robot_sole, list_sole_notes
+from poise.ground.robot.sole import FoundSole, find_robot_sole, list_sole_notes, pair_soles
 from poise.ground.robot.tree import RobotTree, build_tree, write_configurations
 from poise.ground.terrain.terrain import Terrain
 from poise.io.collision_shapes import CollisionShapes, read_collision_shapes
@@ -223,7 +223,7 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
 
 def _measure_robot(target: Rig, body: Body, *, clear: bool) -> Robot:
     tree, shapes = build_tree(target.skeleton), read_collision_shapes(target)
-    found = {side: _find_sole(side, body, shapes) for side in SIDES}
+    found = dict(zip(SIDES, pair_soles([_find_sole(side, body, shapes) for side in SIDES]), strict=True))
     freedoms = count_freedoms(body, tree)
     notes = describe_fixed_limbs(body, tree, [role for role, count in freedoms.items() if not count])
     feet = {f"{side}Foot": _turn_foot(body.segments[f"{side}Foot"], sole.axes) for side, sole in found.items()}

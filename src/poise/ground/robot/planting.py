@@ -32,7 +32,7 @@ from poise.ground.robot.foot_path import (
     ramp_stance,
     sink_body,
 )
-from poise.ground.robot.sole import find_robot_sole, list_sole_notes
+from poise.ground.robot.sole import find_robot_sole, list_sole_notes, pair_soles
 from poise.ground.robot.tree import RobotTree, build_tree, has_full_freedom, read_configurations, write_configurations
 from poise.io.collision_shapes import read_collision_shapes
 from poise.kernels.clip_least_squares import PLACE, ROTATION
@@ -95,10 +95,12 @@ def measure_robot_feet(figure: Figure, rig: Rig | None) -> RobotFeet:
     rows = np.array([skeleton.index(leg.foot) for leg in figure.legs])
     whole = rest if len(figure.legs) > 1 else _stand_on_all_legs(figure, rig)
     ahead, ups = find_facing(whole, np.zeros(1, dtype=np.int64))[0], -normalise(_list_shins(rest)[0])
-    found = [
-        find_robot_sole(skeleton, int(row), axes, shapes, figure.metre * length)
-        for row, axes, length in zip(rows, _turn_feet(rest, ahead, ups), thighs + shins, strict=True)
-    ]
+    found = pair_soles(
+        [
+            find_robot_sole(skeleton, int(row), axes, shapes, figure.metre * length)
+            for row, axes, length in zip(rows, _turn_feet(rest, ahead, ups), thighs + shins, strict=True)
+        ]
+    )
     soles = tuple(RobotSole(*(np.array(one.sole) / figure.metre).tolist()) for one in found)
     axes = np.array([one.axes for one in found])
     heel, ball = (

@@ -26,6 +26,7 @@ _MAX_WIDTH = 0.75
 _THICKNESS = 0.03
 # a foot at rest is level up to this slope; a larger one than the second is no sole
 _LEVEL_RAD, _MAX_SLOPE_RAD = np.radians(1.0), np.radians(60.0)
+_FEET = 2  # of a robot whose feet have the same soles
 _ALONG, _ACROSS = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 
@@ -36,19 +37,31 @@ class FoundSole(NamedTuple):
     axes      rotation (4,) from heading, up, right to the foot's joint
     is_shown  whether collision shapes show it; else it is that of the leg's length
     reason    why its collision meshes do not show it, if there are any
+    is_other  whether it is that of the other foot
     """
 
     sole: RobotSole
     axes: Floats
     is_shown: bool
     reason: str = ""
+    is_other: bool = False
+
+
+def pair_soles(found: Sequence[FoundSole]) -> list[FoundSole]:
+    """Pair the soles of two feet. One without shapes gets that of the other foot."""
+    shown = [one.sole for one in found if one.is_shown]
+    if len(found) != _FEET or len(shown) != 1:
+        return list(found)
+    return [one if one.is_shown else one._replace(sole=shown[0], is_other=True) for one in found]
 
 
 def list_sole_notes(found: Iterable[FoundSole]) -> list[str]:
-    """Write why soles come from the length of the legs. Empty for shown ones."""
+    """Write why soles come from elsewhere. Empty for shown ones."""
     hidden = [sole for sole in found if not sole.is_shown]
     reasons = "; ".join(dict.fromkeys(sole.reason for sole in hidden if sole.reason))
     because = f" ({reasons})" if reasons else ""
+    if any(sole.is_other for sole in hidden):
+        return [f"no collision shapes show one of the robot's soles{because}: it is taken to be that of the other foot"]
     note = f"no collision shapes show the soles of the robot{because}: they are taken from the length of its legs"
     return [note] if hidden else []
 
