@@ -94,15 +94,10 @@ def read_collision_shapes(rig: Rig) -> CollisionShapes:
 
 
 def _list_mjcf_shapes(skeleton: Skeleton, source: MjcfDocument) -> CollisionShapes:
-    """List the shapes of an MJCF robot. Where none of them can collide, those that are shown count."""
-    shapes = [(geom, shape) for geom in source.geoms if (shape := _build_geom(geom)) is not None]
-    can_collide = any(geom.can_collide for geom in (*(geom for geom, _ in shapes), *source.meshes))
-    kept = [(geom, shape) for geom, shape in shapes if geom.can_collide or not can_collide]
-    meshes = [mesh for mesh in source.meshes if mesh.can_collide or not can_collide]
-    return CollisionShapes(
-        tuple((skeleton.index(geom.joint_name), shape) for geom, shape in kept),
-        tuple((skeleton.index(mesh.joint_name), mesh) for mesh in meshes),
-    )
+    """List the shapes of an MJCF robot. Those that are only shown are left out: bones show no sole."""
+    shapes = [(skeleton.index(geom.joint_name), _build_geom(geom)) for geom in source.geoms if geom.can_collide]
+    meshes = [(skeleton.index(mesh.joint_name), mesh) for mesh in source.meshes if mesh.can_collide]
+    return CollisionShapes(tuple((row, shape) for row, shape in shapes if shape is not None), tuple(meshes))
 
 
 def _read_urdf_shapes(rig: Rig, source: UrdfDocument) -> CollisionShapes:
