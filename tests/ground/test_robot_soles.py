@@ -150,3 +150,10 @@ def test_turned_meshes_of_many_corners_show_the_same_sole(tmp_path):
     facets = b"".join(struct.pack("<12fH", 0, 0, 0, *three.ravel(), 0) for three in corners[:9006].reshape(-1, 3, 3))
     (tmp_path / "foot.stl").write_bytes(bytes(80) + struct.pack("<I", 3002) + facets)
     np.testing.assert_allclose(find_sole(robot).sole, [-0.07, 0.15, 0.07, 0.05, 0.05], atol=2e-4)
+
+
+@pytest.mark.parametrize(("rpy", "is_turned"), [("0.07 0 0", False), ("0.2 0 0", True), ("0 0.07 0", True)])
+def test_a_foot_that_leans_a_little_to_the_side_is_flat(tmp_path, rpy, is_turned):
+    """Sides of uneven meshes lean by some degrees. A humanoid of bones, whose ankles do not roll, stood on edges."""
+    found = find_sole(write_robot(tmp_path, BOX.replace("<origin", f'<origin rpy="{rpy}"')))
+    assert np.array_equal(found.axes, AXES) != is_turned
