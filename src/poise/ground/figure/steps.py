@@ -13,6 +13,7 @@ from poise.ground.figure.motion import Motion
 from poise.ground.figure.speeds import Shots, lowest_near, shots_of
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import measure_step
+from poise.maths.vectors import median
 
 _GAP = 10.0  # a step this many times as long as the median is a gap
 _FINEST = 120.0  # [frames/s] above it frames are passed over
@@ -23,7 +24,7 @@ MM = 1000.0  # [mm/m]
 def spans(times: Floats) -> Floats:
     """The time (F - 1,) between frames [s]; 0 across gaps."""
     steps = np.diff(times)
-    return np.where(steps <= _GAP * np.median(steps[steps > 0]), steps, 0.0) if (steps > 0).any() else steps
+    return np.where(steps <= _GAP * median(steps[steps > 0]), steps, 0.0) if (steps > 0).any() else steps
 
 
 def runs(held: Bools, times: Floats) -> list[Ints]:

@@ -17,6 +17,7 @@ from poise.ground.figure.steps import MM, spans
 from poise.ground.legs.write_back import hangs_in
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.maths.vectors import median
 from poise.model.channels import bracket_times
 from poise.model.clip import Clip
 
@@ -100,7 +101,7 @@ def changes_of(source: Clip, result: Clip, figure: Figure, cuts: Sequence[int] =
         sideways=MM * float(np.linalg.norm(carrier[:, :2], axis=1).max()),
         vertical=MM * float(np.abs(carrier[:, 2]).max()),
         pelvis=float(pelvis.max()),
-        pelvis_median=float(np.median(pelvis)),
+        pelvis_median=float(median(pelvis)),
         stretch=stretch(source, result, figure),
         largest_move=MM * float(np.linalg.norm(moved, axis=-1).max()),
         largest_turn=_largest_turn(source, result),
@@ -162,7 +163,7 @@ def _stretches(times: Floats, cuts: Sequence[int]) -> list[slice]:
 
 def _swing(times: Floats, places: Floats) -> tuple[Floats, Floats]:
     """Compute accelerations (n, J) and jerks (n - 1, J). Their sizes, in the frames that count."""
-    step = float(np.median(np.diff(times))) if len(times) > 1 else 1.0
+    step = float(median(np.diff(times))) if len(times) > 1 else 1.0
     margin = round(_END / step)
     frames = round((times[-1] - times[0]) / step) + 1
     if frames - 2 * margin < 1 or frames < 3:  # noqa: PLR2004

@@ -21,6 +21,7 @@ from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, THIGH, TOES, Moti
 from poise.ground.figure.steps import MM, runs, spans
 from poise.maths.arrays import Bools, Floats
 from poise.maths.rotations import inverse, multiply, rotate
+from poise.maths.vectors import median
 from poise.model.clip import Clip
 
 _CM = 100.0  # [cm/m]
@@ -208,7 +209,7 @@ def slip(paths: SolePaths, held: Bools) -> float:
     for leg, point in np.ndindex(held.shape[1:]):
         for rows in runs(held[:, leg, point], paths.times):
             places, normals = paths.points[rows, leg, point], paths.normals[rows, leg, point]
-            off = _along(places - np.median(places, axis=0), normals)
+            off = _along(places - median(places), normals)
             farthest = max(farthest, float(np.linalg.norm(off, axis=-1).max()))
     return MM * farthest
 
