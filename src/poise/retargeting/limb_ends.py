@@ -61,13 +61,21 @@ def move_limb_ends(poses: Pose, body: Body, parts: tuple[str, str, str], moves: 
     if not len(frames):
         return poses
     chosen, q = ChosenFrames(poses.world, frames), np.array(poses.q)
-    for column, side in enumerate(SIDES):
-        if not moves[:, column].any():
-            continue
-        rows = tuple(body.rows[f"{side}{part}"] for part in parts)
-        limb = _find_limb(chosen, body, f"{side}{parts[0]}", rows)
-        goal, stretch = limb.end + moves[frames, column], _MAX_LEG_STRETCH if parts == LEG else _MAX_STRETCH
-        q[frames] = _move_end(chosen, q[frames], rows, limb, _shorten(limb, goal, stretch))
+    columns = [column for column in range(len(SIDES)) if moves[:, column].any()]
+    rows = [tuple(body.rows[f"{SIDES[column]}{part}"] for part in parts) for column in columns]
+    limbs = [
+        _find_limb(chosen, body, f"{SIDES[column]}{parts[0]}", own) for column, own in zip(columns, rows, strict=True)
+    ]
+    limb = LimbPoints(*(np.concatenate(points) for points in zip(*limbs, strict=True)))  # of both sides at once
+    goal = limb.end + np.concatenate([moves[frames, column] for column in columns])
+    stretch = _MAX_LEG_STRETCH if parts == LEG else _MAX_STRETCH
+    upper, lower = (
+        np.split(turns, len(columns)) for turns in compute_limb_rotations(limb, _shorten(limb, goal, stretch))
+    )
+    moved = q[frames]
+    for own, *turns in zip(rows, upper, lower, strict=True):
+        _turn_limb(chosen, moved, own, *turns)
+    q[frames] = moved
     return Pose(poses.skeleton, q, poses.translations, poses.scales)
 
 
@@ -88,19 +96,16 @@ def _shorten(limb: LimbPoints, goal: Floats, stretch: float) -> Floats:
     return limb.first + way * np.minimum(longest / np.maximum(length, 1e-300), 1.0)[:, None]
 
 
-def _move_end(chosen: ChosenFrames, q: Floats, rows: tuple[int, ...], limb: LimbPoints, goal: Floats) -> Floats:
-    """Return q (F, nq) with a limb's end at a goal.
+def _turn_limb(chosen: ChosenFrames, q: Floats, rows: tuple[int, ...], upper: Floats, lower: Floats) -> None:
+    """Turn both bones of a limb by rotations (F, 4). Its end keeps its own; q (F, nq) changes.
 
     A foot beside its leg is left as it is.
     """
-    upper, lower = compute_limb_rotations(limb, goal)
     still, skeleton = np.broadcast_to(rotations.IDENTITY, upper.shape), chosen.world.skeleton
-    q = q.copy()
     for row, above, own in zip(rows, (still, upper, lower), (upper, lower, still), strict=True):
         is_added = skeleton.kinds[row] == Kind.FIXED  # the end of a forearm without a hand
         if not is_added and (row != rows[-1] or rows[1] in skeleton.list_path(row)):
             _turn_joint(skeleton, chosen, q, row, above, own)
-    return q
 
 
 def _turn_joint(skeleton: Skeleton, chosen: ChosenFrames, q: Floats, row: int, above: Floats, own: Floats) -> None:
