@@ -200,3 +200,19 @@ def test_a_wrist_that_only_twists_ends_the_forearm():
 def test_a_head_may_be_ahead_of_the_shoulders():
     neck = [("zpan", Z, (0.15, 0.0, 1.35)), ("ztilt", Y, (0.25, 0.0, 1.38))]
     assert poise.find_roles(build_robot(LEG, NUMBERED_ARM, neck=neck)).joints["head"] == "ztilt"
+
+
+@pytest.mark.parametrize("sensor", ["fsr_front_left", "foot_bumper_left", "FsrFL_joint"])
+def test_sensors_of_a_sole_are_no_toes(sensor):
+    """Feet pointed 15 degrees aside to the sensor at a corner."""
+    robot = build_robot(LEG, ARM)
+    names, parents, offsets = list(robot.names), robot.parents.tolist(), [*robot.A[:, :3]]
+    for side in "lr":
+        parents.append(robot.index(f"{side}_ankle"))
+        names.append(f"{side}_{sensor}")
+        offsets.append(np.array([0.13, 0.035, -0.06]))
+    robot = poise.Skeleton.build(
+        names, parents, [*robot.kinds, Kind.FIXED, Kind.FIXED], offsets=offsets,
+        axes=[*robot.axes, *np.zeros((2, 3))], up="z",
+    )  # fmt: skip
+    assert "Toes" not in find_left(robot)

@@ -45,7 +45,7 @@ _HELPER_WORDS = (
     "ik fk ctrl control controller pole target twist helper mch tweak end leaf tip nub site effector null locator "
     "mesh rigmesh geo geometry slot weapon sword shield gun prop socket attach attachment corrective muscle jiggle "
     "skirt hair breast cloth cape ear ears tail tongue teeth brow lid lash lip cheek nose gizmo dummy marker imu "
-    "camera sensor hokuyo lidar laser velodyne kinect realsense multisense optical led gps "
+    "camera sensor fsr bumper tactile hokuyo lidar laser velodyne kinect realsense multisense optical led gps "
     "touch logo contour spring phys collider collision aim heel nail accessory"
 )
 _NOISE_WORDS = (
