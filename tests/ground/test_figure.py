@@ -185,3 +185,10 @@ def test_a_rest_pose_keeps_no_skeleton_alive():
         assert seen() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("options", [{"up": ["y"]}, {"legs": (["left"],)}, {"legs": 3}, {"metre": [1.0]}])
+def test_choices_that_cannot_be_kept_are_refused_in_words(options):
+    rig = poise.load(poise.sample("humanoid"))
+    with pytest.raises(InputError):
+        figure_of(rig.clips[0], rig=rig, **options)

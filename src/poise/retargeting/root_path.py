@@ -292,9 +292,10 @@ def compute_body_shift(clip: Clip, rig: Rig, soles: Soles, contacts: Contacts, f
     points = soles.points(motion)[:, :, :2]
     stands = np.stack([contacts.heel, contacts.ball], axis=2)
     ways = np.zeros_like(points)
+    place = np.array([0.0, 0.0, floor / figure.metre])
     for column, start, stop in zip(*find_runs(stands.reshape(len(stands), -1)), strict=True):
-        run = (slice(start, stop + 1), *np.unravel_index(column, stands.shape[1:]))
-        place = np.append(median(points[run][:, :2]), floor / figure.metre)
+        run = (slice(start, stop + 1), *divmod(int(column), stands.shape[2]))
+        place[:2] = median(points[run][:, :2])
         ways[run] = place - points[run]
     weights = stands / np.maximum(stands.sum(axis=2, keepdims=True), 1)  # a foot on heel and ball counts once
     frames = np.flatnonzero(contacts.any.any(axis=1))

@@ -34,7 +34,7 @@ Up = Literal["y", "z"]
 _PARTS = ("UpperLeg", "LowerLeg", "Foot")
 
 _STIFF_KINDS, _TURNING_KINDS = (Kind.HINGE, Kind.SLIDE), (Kind.BALL, Kind.FREE)
-_MAX_FIGURES = 4  # kept with a clip: of its own rig and of few choices of legs
+_MAX_FIGURES = 4  # kept with a rig or clip: those of few choices of legs
 
 _CLEAR = 0.8  # the share of a direction that one axis has, for legs that say which way is up
 _UNEVEN = 2.0  # so many times less even is the height of the lowest joint along an axis that is not up
@@ -100,12 +100,17 @@ def figure_of(
     Feet of robots, whose legs turn on hinges, have no toes. No legs, legs that are not sure, a leg that does not turn,
     an unknown leg: one sentence that says what there is.
     """
-    if metre is None and isinstance(rig, Rig) and (legs is None or type(legs) is tuple):
-        key = weakref.ref(rig), legs, up
-        return get_or_compute(
-            clip, "figure", key, lambda: _find_figure(clip, rig, legs, up, None), max_keys=_MAX_FIGURES
-        )
+    if metre is None and isinstance(rig, Rig) and _are_names(up, legs):
+        is_any_clip = clip.skeleton is rig.skeleton and (up or clip.skeleton.up)  # the clip does not say what is up
+        owner, key = (rig, (legs, up)) if is_any_clip else (clip, (weakref.ref(rig), legs, up))
+        return get_or_compute(owner, "figure", key, lambda: _find_figure(clip, rig, legs, up, None), _MAX_FIGURES)
     return _find_figure(clip, rig, legs, up, metre)
+
+
+def _are_names(up: object, legs: object) -> bool:
+    """Return whether a choice can be kept with its figure. Others are refused, or are lists."""
+    names: tuple[object, ...] = legs if isinstance(legs, tuple) else ()
+    return (legs is None or type(legs) is tuple) and all(isinstance(name, str | None) for name in (up, *names))
 
 
 def _find_figure(
