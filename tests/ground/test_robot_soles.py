@@ -152,8 +152,22 @@ def test_turned_meshes_of_many_corners_show_the_same_sole(tmp_path):
     np.testing.assert_allclose(find_sole(robot).sole, [-0.07, 0.15, 0.07, 0.05, 0.05], atol=2e-4)
 
 
-@pytest.mark.parametrize(("rpy", "is_turned"), [("0.07 0 0", False), ("0.2 0 0", True), ("0 0.07 0", True)])
-def test_a_foot_that_leans_a_little_to_the_side_is_flat(tmp_path, rpy, is_turned):
-    """Sides of uneven meshes lean by some degrees. A humanoid of bones, whose ankles do not roll, stood on edges."""
+@pytest.mark.parametrize("rpy", ["0.07 0 0", "0.2 0 0", "0 0.07 0"])
+def test_a_foot_that_leans_at_rest_has_a_level_sole(tmp_path, rpy):
     found = find_sole(write_robot(tmp_path, BOX.replace("<origin", f'<origin rpy="{rpy}"')))
-    assert np.array_equal(found.axes, AXES) != is_turned
+    assert not np.array_equal(found.axes, AXES)
+
+
+@pytest.mark.parametrize("about_itself", [0.0, 0.4, 0.8])
+def test_a_round_foot_is_level(tmp_path, about_itself):
+    """A cylinder along the foot: a side of its corners leaned by up to 45 degrees, and legs went aside with it."""
+    turn = rotations.multiply(
+        rotations.about(np.array([0.0, 1.0, 0.0]), 0.5 * np.pi),
+        rotations.about(np.array([0.0, 0.0, 1.0]), about_itself),
+    )
+    yaw, pitch, roll = euler.from_quaternion(turn, "ZYX")
+    origin = f'<origin xyz="0.04 0 -0.05" rpy="{roll} {pitch} {yaw}"/>'
+    shape = f'{origin}<geometry><cylinder radius="0.04" length="0.2"/></geometry>'
+    found = find_sole(write_robot(tmp_path, shape))
+    assert np.array_equal(found.axes, AXES)
+    np.testing.assert_allclose(found.sole[:2], [-0.06, 0.14], atol=1e-9)

@@ -24,9 +24,10 @@ _MIN_LENGTH, _MAX_LENGTH = 0.1, 0.7
 _MAX_WIDTH = 0.75
 # of the leg: what is this near to the lowest point is part of the sole
 _THICKNESS = 0.03
-# a foot at rest is level up to these slopes along and across it, as sides of uneven meshes lean across by some degrees,
-# and ankles without roll cannot set them flat; a larger slope than the last is no sole
-_LEVEL_RAD, _LEVEL_ACROSS_RAD, _MAX_SLOPE_RAD = np.radians(1.0), np.radians(6.0), np.radians(60.0)
+# a foot at rest is level up to this slope; a larger one than the second is no sole
+_LEVEL_RAD, _MAX_SLOPE_RAD = np.radians(1.0), np.radians(60.0)
+# of the foot's length or width: a shorter side is part of something round or uneven, and shows no slope
+_LEAST_SIDE = 0.6
 _FEET = 2  # of a robot whose feet have the same soles
 _ALONG, _ACROSS = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
@@ -104,9 +105,9 @@ def _measure_sole(
     skeleton: Skeleton, row: int, axes: Floats, own: Sequence[tuple[int, LinkShape | Floats]], leg_length: float
 ) -> FoundSole:
     """Measure a sole by shapes, or by corners of meshes."""
-    for level_axis, axis, level_rad in ((0, _ACROSS, _LEVEL_RAD), (2, -_ALONG, _LEVEL_ACROSS_RAD)):  # pitch, roll
+    for level_axis, axis in ((0, _ACROSS), (2, -_ALONG)):  # pitch, then roll
         angle = _find_slope(_list_points(skeleton, row, axes, own)[:, [level_axis, 1]])
-        if level_rad < abs(angle) <= _MAX_SLOPE_RAD:
+        if _LEVEL_RAD < abs(angle) <= _MAX_SLOPE_RAD:
             axes = rotations.multiply(axes, rotations.about(axis, angle))
     points = _list_points(skeleton, row, axes, own)
     lowest = float(points[:, 1].min())
@@ -147,7 +148,7 @@ def _list_corners(shape: LinkShape | Floats, axes: Floats, turn: Floats) -> Floa
 def _find_slope(points: Floats) -> float:
     """Find the slope [rad] of the longest lower side.
 
-    It is that of the convex hull of points (k, 2).
+    It is that of the convex hull of points (k, 2). It is 0 where no side is as long as that of a sole.
     """
     hull: list[Floats] = []
     for point in points[np.lexsort((points[:, 1], points[:, 0]))]:
@@ -158,7 +159,7 @@ def _find_slope(points: Floats) -> float:
     if not len(sides):
         return 0.0
     longest = sides[np.linalg.norm(sides, axis=1).argmax()]
-    return float(np.arctan2(longest[1], longest[0]))
+    return float(np.arctan2(longest[1], longest[0])) if longest[0] > _LEAST_SIDE * float(sides[:, 0].sum()) else 0.0
 
 
 def _turn_left(first: Floats, second: Floats, third: Floats) -> float:
