@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, broadcast_together, check_finite
-from poise.maths.vectors import cross
+from poise.maths.vectors import cross, find_largest_part, sum_squares
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 IDENTITY.setflags(write=False)
@@ -44,17 +44,17 @@ def normalise(q: ArrayLike) -> Floats:
 
 def scale_to_unit(v: Floats, message: str) -> Floats:
     """Scale finite vectors (..., n) to unit length. InputError with `message` for one of zero length."""
-    max_component = np.abs(v).max(axis=-1, keepdims=True)
+    max_component = find_largest_part(v)
     if (max_component == 0.0).any():
         raise InputError(message)
     scaled = v / max_component  # first, so that squares of huge or tiny numbers stay representable
-    return scaled / np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True))
+    return scaled / np.sqrt(sum_squares(scaled))
 
 
 def is_off_unit(v: Floats) -> NDArray[np.bool_]:
     """Find vectors (..., n) without unit length. Returns (..., 1) where they differ by more than rounding."""
     with np.errstate(over="ignore", under="ignore"):
-        return np.abs((v * v).sum(axis=-1, keepdims=True) - 1.0) > _UNIT_TOLERANCE
+        return np.abs(sum_squares(v) - 1.0) > _UNIT_TOLERANCE
 
 
 def unit(q: Floats) -> Floats:
@@ -159,7 +159,7 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
     a, a_is_zero = _normalise_nonzero(a)
     b, b_is_zero = _normalise_nonzero(b)
     m = a + b
-    squared_length = (m * m).sum(axis=-1, keepdims=True)
+    squared_length = sum_squares(m)
     q = np.concatenate([0.5 * squared_length, cross(a, m)], axis=-1)
     is_opposite, is_zero = squared_length < _OPPOSITE_SQUARED_LENGTH, a_is_zero | b_is_zero
     if is_opposite.any():
@@ -193,13 +193,15 @@ def _scale_to_one(v: list[float]) -> list[float]:
 
 def _normalise_nonzero(v: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Normalise vectors v (..., 3). Also returns (..., 1) where v is zero; the first axis is returned there."""
-    max_component = np.abs(v).max(axis=-1, keepdims=True)
+    parts = np.abs(v)
+    max_component = np.maximum(np.maximum(parts[..., :1], parts[..., 1:2]), parts[..., 2:])
     is_zero = max_component == 0.0
     if is_zero.any():
         v = np.where(is_zero, [1.0, 0.0, 0.0], v / np.where(is_zero, 1.0, max_component))
     else:
         v = v / max_component
-    return v / np.sqrt((v * v).sum(axis=-1, keepdims=True)), is_zero
+    squares = v * v
+    return v / np.sqrt(squares[..., :1] + squares[..., 1:2] + squares[..., 2:]), is_zero
 
 
 def _find_perpendicular(v: Floats) -> Floats:
@@ -252,7 +254,7 @@ def slerp(a: Floats, b: Floats, t: ArrayLike) -> Floats:
     t = np.asarray(t, dtype=np.float64)[..., None]
     b = np.where((a * b).sum(axis=-1, keepdims=True) < 0, -b, b)
     chord, sum_ = a - b, a + b
-    h = 2 * np.arctan2(np.sqrt((chord * chord).sum(-1, keepdims=True)), np.sqrt((sum_ * sum_).sum(-1, keepdims=True)))
+    h = 2 * np.arctan2(np.sqrt(sum_squares(chord)), np.sqrt(sum_squares(sum_)))
     is_small = h < _SMALL_ANGLE_RAD
     divisor = np.where(is_small, 1.0, np.sin(h))
     weight_a = np.where(is_small, 1 - t, np.sin((1 - t) * h) / divisor)
@@ -296,7 +298,7 @@ def as_vector(q: Floats) -> Floats:
     They are axis times angle of the shorter arc, at most pi long.
     """
     q = np.where(q[..., :1] < 0, -q, q)
-    sine = np.sqrt((q[..., 1:] ** 2).sum(axis=-1, keepdims=True))
+    sine = np.sqrt(sum_squares(q[..., 1:]))
     angle = 2.0 * np.arctan2(sine, q[..., :1])
     return q[..., 1:] * np.where(sine > _SMALL_ANGLE_RAD, angle / np.maximum(sine, _SMALL_ANGLE_RAD), 2.0)
 
@@ -306,7 +308,7 @@ def from_vector(v: Floats) -> Floats:
 
     cos |v|/2, and v/|v| sin |v|/2; zero is the identity.
     """
-    angle = np.sqrt((v * v).sum(axis=-1, keepdims=True))
+    angle = np.sqrt(sum_squares(v))
     half = 0.5 * angle
     factor = np.where(angle > _SMALL_ANGLE_RAD, np.sin(half) / np.maximum(angle, _SMALL_ANGLE_RAD), 0.5)
     return _join_parts(np.cos(half), factor * v)

@@ -11,11 +11,39 @@ from poise.maths.arrays import Floats
 UP = np.array([0.0, 0.0, 1.0])
 UP.setflags(write=False)
 _ONE_VECTOR, _ONE_ROW = (3,), (1, 3)
+# NumPy sums so many parts in order: column by column they are the same bits in a third to a fifth of the time
+_FEW_PARTS = range(2, 8)
 
 
 def dot(a: Floats, b: Floats) -> Floats:
     """Return the dot product (...)."""
-    return (a * b).sum(axis=-1)
+    parts = a * b
+    if parts.shape[-1] not in _FEW_PARTS:
+        return np.asarray(parts.sum(axis=-1))
+    total = parts[..., 0] + 0.0  # `sum` begins with 0: no negative one
+    for k in range(1, parts.shape[-1]):
+        total += parts[..., k]
+    return total
+
+
+def sum_squares(v: Floats) -> Floats:
+    """Sum the squares (..., 1) of the parts of vectors."""
+    squares = v * v
+    if squares.shape[-1] not in _FEW_PARTS:
+        return np.asarray(squares.sum(axis=-1, keepdims=True))
+    total = squares[..., :1]
+    for k in range(1, squares.shape[-1]):
+        total = total + squares[..., k : k + 1]
+    return total
+
+
+def find_largest_part(v: Floats) -> Floats:
+    """Find the absolute value (..., 1) of the largest part of vectors."""
+    parts = np.abs(v)
+    largest = parts[..., :1]
+    for k in range(1, parts.shape[-1]):
+        largest = np.maximum(largest, parts[..., k : k + 1])
+    return largest
 
 
 def dot_rows(a: Floats, b: Floats) -> Floats:
@@ -38,7 +66,7 @@ def normalise(v: Floats) -> Floats:
     if v.shape == _ONE_VECTOR:  # as in `cross`
         x, y, z = v.tolist()
         return v / max(math.sqrt(x * x + y * y + z * z), 1e-300)
-    return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
+    return v / np.maximum(np.sqrt(sum_squares(v)), 1e-300)
 
 
 def remove_component(v: Floats, axis: Floats) -> Floats:

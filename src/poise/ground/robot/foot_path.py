@@ -290,13 +290,14 @@ def _measure_unevenness(
 
     ground  heights (k,) and normals (k, 3) at the places (k, 2)
     """
-    (heights, normals), uneven = ground, np.zeros(len(places))
+    heights, normals = ground
     length, right = sole.ball - sole.heel, np.array([heading[1], -heading[0]])
-    for ahead in (sole.heel - _EDGE * length, sole.heel, sole.ball, sole.ball + _EDGE * length):
-        for aside in (-sole.half_width, sole.half_width):
-            way = ahead * heading + aside * right
-            expected = heights - (normals[:, :2] @ way) / normals[:, 2]
-            uneven = np.maximum(uneven, np.abs(sample(places + way)[0] - expected))
+    ahead = np.array([sole.heel - _EDGE * length, sole.heel, sole.ball, sole.ball + _EDGE * length])
+    ways = ahead[:, None, None] * heading + np.array([-sole.half_width, sole.half_width])[:, None] * right
+    ways = ways.reshape(-1, 1, 2)  # from a place to those under the sole, all of which are sampled at once
+    expected = heights - (normals[:, :2] * ways).sum(axis=-1) / normals[:, 2]
+    found = sample((places + ways).reshape(-1, 2))[0].reshape(expected.shape)
+    uneven: Floats = np.abs(found - expected).max(axis=0)
     return uneven
 
 
