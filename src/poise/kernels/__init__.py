@@ -31,6 +31,7 @@ __getattr__ = make_lazy_getattr(
     "chain_restarts",
     "chain_targets",
     "clip_least_squares",
+    "clip_motion",
     "fabrik",
     "fabrik_tree",
     "frame_least_squares",

@@ -13,9 +13,6 @@ import numpy as np
 
 from poise.ground.robot.tree import NodeArrays
 from poise.kernels.clip_least_squares import (
-    AT_LIMIT,
-    BASE_COLUMNS,
-    MAX_STEP,
     SLIDE,
     Tasks,
     compute_measure_size,
@@ -25,6 +22,7 @@ from poise.kernels.clip_least_squares import (
     measure_frames,
     measure_ties,
 )
+from poise.kernels.clip_motion import find_free, limit_step, move_frames
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints, allocate_aligned, find_simd_width
 from poise.maths.frame_masks import count_frames_to
@@ -246,8 +244,7 @@ class _Work:
         step, share = self._compute_step(motion, damping), np.ones(len(damping))
         is_held = damping >= _HELD_DAMPING  # steps are small there wherever the lowest cost is
         for count in range(_MAX_SHORTENED):
-            part = share[:, None] * step
-            moved = self._move(motion, part)
+            moved, is_moved = self._move(motion, step, share)
             after = self.measure(moved)
             if after.cost < before.cost:
                 is_shorter = share < 1.0
@@ -257,7 +254,6 @@ class _Work:
                     np.maximum(damping / _DAMPING_FACTOR, _LEAST_DAMPING),
                 )
                 gain = np.inf if (is_shorter | is_held).any() else before.cost - after.cost
-                is_moved = np.any(np.abs(part) > self._rest, axis=1)
                 return _Taken(moved, after, gain, damping, is_moved | is_shorter | is_held)
             is_worse = (after.costs > before.costs) & self._problem.is_moving
             if count >= _SHORTENED_ALONE or not is_worse.any():  # without a worse frame, it is the ties
@@ -271,54 +267,35 @@ class _Work:
 
         Unknowns that it takes over a limit go to the limit, and the others are solved anew.
         """
-        problem, free = self._problem, self._find_free(motion)
+        problem, values = self._problem, motion.values
+        free, is_limited = np.empty(self._gradients.shape, np.bool_), np.empty(len(values), np.bool_)
+        find_free(values, self._gradients, problem.low, problem.high, problem.is_moving, free)
         compute_step = compute_step8 if find_simd_width() == 8 else compute_step4  # noqa: PLR2004
         given, step = np.zeros_like(self._gradients), np.empty_like(self._gradients)
-        to_low, to_high = problem.low - motion.values, problem.high - motion.values
         ties = self._changes, self._excess, self._stiffness
         compute_step(
             self._hessians, self._gradients, *ties, free, given, problem.smoothing, damping, step, self._step_work
         )
-        steps = step[:, BASE_COLUMNS:]
-        over = free[:, BASE_COLUMNS:] & ((steps < to_low - AT_LIMIT) | (steps > to_high + AT_LIMIT))
-        is_limited = np.asarray(over.any(axis=1))
-        if not is_limited.any():
+        if not limit_step(values, step, problem.low, problem.high, free, given, is_limited):
             return step
-        given[:, BASE_COLUMNS:][over] = np.clip(steps, to_low, to_high)[over]
-        free[:, BASE_COLUMNS:][over] = False
         for start, stop in _find_runs(count_frames_to(is_limited) <= _LIMITED_AROUND):
             frames = slice(max(start - _ENDS, 0), stop + _ENDS)
             may_move, known, found = free[frames].copy(), given[frames].copy(), step[frames].copy()
             for ends in (slice(start - frames.start), slice(stop - frames.start, None)):  # what they do stays
                 may_move[ends], known[ends] = False, found[ends]
             compute_step(
-                self._hessians[frames], self._gradients[frames], *(values[frames] for values in ties), may_move, known,
+                self._hessians[frames], self._gradients[frames], *(rows[frames] for rows in ties), may_move, known,
                 problem.smoothing, damping[frames], found, self._step_work,
             )  # fmt: skip
             step[frames] = found
         return step
 
-    def _find_free(self, motion: JointMotion) -> Bools:
-        """Find the unknowns free to change.
-
-        Those at a limit may not go on, those with a range of one value may not move.
-        """
-        problem, free = self._problem, np.tile(self._problem.is_moving[:, None], self._gradients.shape[1])
-        ways = self._gradients[:, BASE_COLUMNS:]
-        free[:, BASE_COLUMNS:] &= ~(
-            ((motion.values <= problem.low + AT_LIMIT) & (ways < 0.0))
-            | ((motion.values >= problem.high - AT_LIMIT) & (ways > 0.0))
-            | (problem.low == problem.high)
-        )
-        return free
-
-    def _move(self, motion: JointMotion, step: Floats) -> JointMotion:
-        """Move by a step, as far as limits allow."""
-        longest = float(np.abs(step[:, 3:]).max())
-        step = step * min(1.0, MAX_STEP / max(longest, 1e-300))
-        turned = rotations.as_matrix(rotations.from_vector(step[:, 3:BASE_COLUMNS])) @ motion.turns
-        values = np.clip(motion.values + step[:, BASE_COLUMNS:], self._problem.low, self._problem.high)
-        return JointMotion(motion.places + step[:, :3], turned, values)
+    def _move(self, motion: JointMotion, step: Floats, share: Floats) -> tuple[JointMotion, Bools]:
+        """Move by shares of a step, as far as limits allow. Also return the frames not at rest."""
+        moved = JointMotion(*(np.empty_like(rows) for rows in motion))
+        is_moved = np.empty(len(share), np.bool_)
+        move_frames(*motion, step, share, self._rest, self._problem.low, self._problem.high, *moved, is_moved)
+        return moved, is_moved
 
     def measure(self, motion: JointMotion) -> _Measured:
         """Measure the cost, matrices and gradients."""

@@ -172,7 +172,7 @@ class _Clip(NamedTuple):
         rate = self.smooth * ((1.0 / (float(np.median(steps_s)) * REFERENCE_FPS)) ** 3 if len(steps_s) else 1.0)
         smoothing = np.full(unknowns, joint * rate)
         smoothing[:3], smoothing[3:BASE_COLUMNS] = place * rate, turn * rate
-        low, high = self.ranges.T
+        low, high = np.ascontiguousarray(self.ranges.T)
         return MotionProblem(
             self.nodes, self.tasks, self.pairs, low, high, most, _SPEED_WEIGHT, smoothing, changes, values, weight,
             np.ones(frames, dtype=np.bool_),
