@@ -374,7 +374,7 @@ def _move_target(job: Transfer, path: Floats) -> Clip:
 def describe_bodies(bodies: tuple[Body, Body]) -> list[str]:
     """Describe what shows a body where the rest pose does not."""
     return [
-        f"{name}: its rest pose shows no body; {body.reference.description} does"
+        f"{name}: its rest pose shows no standing body; {body.reference.description} does"
         for name, body in zip(("the source", "the target"), bodies, strict=True)
         if not body.reference.is_rest
     ]
