@@ -152,3 +152,39 @@ def test_clips_of_a_whole_character_are_not_sampled_to_be_extended(target):
     clip = target.clips[0]
     assert extend_clip(clip, target.skeleton) is clip
     assert "poses" not in vars(clip)
+
+
+def list_arrays(value):
+    """Arrays of a value, also in tuples, mappings and dataclasses."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    if dataclasses.is_dataclass(value):
+        value = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return [array for part in parts for array in list_arrays(part)]
+
+
+def test_who_edits_a_result_does_not_change_the_next(walk, target):
+    expected = poise.retarget(walk, target).poses.q
+    edited = poise.retarget(walk, target)
+    contacts = edited.contacts
+    contacts.heel[...], contacts.ball[...] = False, False
+    for array in list_arrays((edited.planted.soles, edited.planted.figure, edited.bodies, edited.match)):
+        if array.flags.writeable and array.dtype == np.float64:
+            array[...] += 0.1
+    np.testing.assert_array_equal(poise.retarget(walk, target).poses.q, expected)
+
+
+def test_old_clips_forget_their_measures(target):
+    skeleton = build_character([1.0] * 12)
+    rig, clips = build_rig(skeleton), [build_clip(skeleton, seed) for seed in range(12)]
+    for clip in clips:
+        measure_source(clip, rig, target, None)
+    kept = [bool(vars(clip).get("_remembered", {}).get("measured source")) for clip in clips]
+    assert kept == [False] * 4 + [True] * 8
+
+
+@pytest.mark.parametrize("fps", [[30], {}, "fast", True, 0.0])
+def test_a_wrong_rate_is_refused_in_words(walk, target, fps):
+    with pytest.raises(poise.InputError, match="frames per second"):
+        poise.retarget(walk, target, fps=fps)

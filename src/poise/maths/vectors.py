@@ -100,7 +100,10 @@ def find_z_up_rotation(up: str) -> Floats:
 
 
 def median(values: Floats) -> Floats:
-    """Compute the median along the first axis (n, ...). The same numbers as by NumPy in a tenth of the time."""
+    """Compute the median along the first axis (n, ...).
+
+    The same numbers as by NumPy in a tenth of the time, for at least one value without NaN.
+    """
     ordered, middle = np.sort(values, axis=0), len(values) // 2
     return ordered[middle] if len(values) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
 

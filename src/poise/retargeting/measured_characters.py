@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import weakref
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -31,10 +32,16 @@ from poise.retargeting.root_path import (
     measure_standing,
     shows_soles_at_rest,
 )
-from poise.runtime.result_cache import get_or_compute
+from poise.runtime.immutable_values import freeze
+from poise.runtime.result_cache import forget, get_or_compute
 
 FirstFrames = Literal["auto", "keep"]
 
+# the clips measured last, and how many of them keep their measures: some 8 kB a frame
+_MAX_MEASURED_CLIPS = 8
+_measured_clips: deque[weakref.ref[Clip]] = deque()
+
+_MEASURED = "measured source"  # subject of the cache of a clip
 LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot", "Toes")
 
 
@@ -88,13 +95,25 @@ def measure_source(
     is_robot = has_hinges(target.skeleton, targets)
     target = free_root(target) if is_robot else _declare_legs(target, targets)
     key = weakref.ref(rig), tuple(sources.items()), first, fps
-    measured = get_or_compute(
-        clip, "measured source", key, lambda: _measure_clip(clip, rig, sources, first, fps), max_keys=1
-    )
+
+    def measure() -> MeasuredClip:
+        _forget_old_clips(clip)
+        return freeze(_measure_clip(clip, rig, sources, first, fps))
+
+    measured = get_or_compute(clip, _MEASURED, key, measure, max_keys=1)
     return MeasuredSource(
         measured.clip or clip, target, pairs, measured.ground, measured.body, measured.standing, is_robot,
         (*measured.notes, *pairs.notes, *describe_added_joints("source", measured.body)),
     )  # fmt: skip
+
+
+def _forget_old_clips(clip: Clip) -> None:
+    """Forget the measures of all but the last clips. A data set may be in memory as a whole."""
+    _measured_clips.append(weakref.ref(clip))
+    while len(_measured_clips) > _MAX_MEASURED_CLIPS:
+        old = _measured_clips.popleft()()
+        if old is not None and old is not clip:
+            forget(old, _MEASURED)
 
 
 def measure_target(target: Rig, pairs: Match) -> tuple[Body, Standing]:
@@ -109,7 +128,7 @@ def measure_target(target: Rig, pairs: Match) -> tuple[Body, Standing]:
         if clips and not shows_soles_at_rest(target):
             flat_feet = select_flat_feet(analyse_ground(clips[0], target).measure_flat_feet(), joints)
         body = _measure_whole_body(target, joints, clips, None, flat_feet)
-        return body, measure_rest_standing(target, body)
+        return freeze((body, measure_rest_standing(target, body)))
 
     return get_or_compute(target, "measured target", tuple(joints.items()), measure)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +22,7 @@ from poise.ground.plant import Planted, plant_analysed
 from poise.ground.stages import Allowed
 from poise.ground.terrain.terrain import Terrain
 from poise.maths.arrays import Floats, check_real
-from poise.model.clip import Clip
+from poise.model.clip import Clip, check_rate
 from poise.model.pose import Pose, Transforms
 from poise.model.rig import Rig, free_root
 from poise.model.roles.bone_names import SIDES
@@ -259,7 +260,7 @@ def _check_options(
     check_choice(first, "first", get_args(FirstFrames))
     if root == "keep" and isinstance(ground, Terrain):
         raise InputError('root="keep" holds the hips, and feet on a ground move them: leave out one of the two')
-    return Options(ground, root, hands, first, fps)
+    return Options(ground, root, hands, first, None if fps is None else check_rate(fps))
 
 
 def _check_speed(speed: bool | float) -> bool | float:
@@ -332,9 +333,9 @@ def _retarget_clip(
         *([_IN_PLACE_NOTE] if planted and options.root == "in_place" else ()),
     ]
     return Retargeted(
-        np.array(moved.times), poses, clip.name, match=pairs, bodies=job.bodies, contacts=standing.contacts,
-        source=clip, planted=planted, touching=hands.together, near_body=hands.near_body, root=options.root,
-        notes=tuple(dict.fromkeys(all_notes)),
+        np.array(moved.times), poses, clip.name, match=pairs, bodies=job.bodies,
+        contacts=copy.deepcopy(standing.contacts), source=clip, planted=planted, touching=hands.together,
+        near_body=hands.near_body, root=options.root, notes=tuple(dict.fromkeys(all_notes)),
     )  # fmt: skip
 
 
@@ -349,7 +350,7 @@ def _retarget_onto_robot(job: RobotJob, notes: Sequence[str], advance: Advance) 
     bodies = job.bodies[0], leave_out_added_joints(job.bodies[1], solved.skeleton)
     return Retargeted(
         solved.times, solved.poses, solved.name, match=job.match, bodies=bodies,
-        contacts=job.standing.contacts, source=job.clip, touching=np.zeros(len(solved)),
+        contacts=copy.deepcopy(job.standing.contacts), source=job.clip, touching=np.zeros(len(solved)),
         near_body=np.zeros((len(solved), len(SIDES))), robot=motion, root=job.root,
         notes=tuple(dict.fromkeys(all_notes)),
     )  # fmt: skip

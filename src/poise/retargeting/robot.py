@@ -56,6 +56,7 @@ from poise.retargeting.root_path import (
     move_hips,
     select_legs,
 )
+from poise.runtime.immutable_values import freeze
 from poise.runtime.result_cache import get_or_compute
 
 # [s] half the window over which the body's shift with its feet is smoothed, and how long beside a stance a foot is
@@ -217,7 +218,7 @@ def measure_robot(target: Rig, body: Body, speed: bool | float, *, clear: bool) 
     clear  whether arms, trunk and legs are to stay apart
     """
     key = tuple(body.joints.items()), clear
-    robot = get_or_compute(target, "measured robot", key, lambda: _measure_robot(target, body, clear=clear))
+    robot = get_or_compute(target, "measured robot", key, lambda: freeze(_measure_robot(target, body, clear=clear)))
     return robot if speed is True else robot._replace(speeds=_choose_speeds(robot.tree, speed))
 
 

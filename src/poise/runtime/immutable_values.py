@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
 from poise.runtime.result_cache import select_own_fields
+
+Value = TypeVar("Value")
 
 
 class FrozenValue:
@@ -31,3 +34,23 @@ def freeze_arrays(values: Iterable[object]) -> None:
             value.setflags(write=False)
         elif isinstance(value, tuple):
             freeze_arrays(value)
+
+
+def freeze(value: Value) -> Value:
+    """Make all arrays of a value read-only, and return it.
+
+    Results that are kept for later calls are frozen: who edits one would change the next. Arrays in tuples, mappings
+    and dataclasses count, too.
+    """
+    if isinstance(value, np.ndarray):
+        value.setflags(write=False)
+    elif isinstance(value, tuple):
+        for part in value:
+            freeze(part)
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            freeze(part)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, FrozenValue | type):
+        for field in dataclasses.fields(value):
+            freeze(getattr(value, field.name))
+    return value

@@ -49,6 +49,11 @@ def get_or_compute(
     return result
 
 
+def forget(owner: object, subject: str) -> None:
+    """Remove all cached results of a subject."""
+    owner.__dict__.get(_CACHE_ATTRIBUTE, {}).pop(subject, None)
+
+
 def is_cached(owner: object, subject: str, key: Hashable) -> bool:
     """Return whether a result for owner, subject and key is cached."""
     return key in owner.__dict__.get(_CACHE_ATTRIBUTE, {}).get(subject, ())

@@ -13,6 +13,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import dot, median, normalise, project_horizontal
 from poise.model.pose import Pose
+from poise.runtime.immutable_values import freeze
 from poise.runtime.result_cache import get_or_compute
 
 HEEL_POINT, BALL_POINT, TIP_POINT = range(3)
@@ -131,7 +132,7 @@ def _measure_rest_soles(rest: Motion, *, slow: bool) -> tuple[Soles, Floats]:
         figure.skeleton,
         "rest soles",
         (figure.legs, figure.up, figure.metre, slow),
-        lambda: _measure_soles(rest, *_flat_frames(rest, None, None, slow=slow)),
+        lambda: freeze(_measure_soles(rest, *_flat_frames(rest, None, None, slow=slow))),
     )
 
 
@@ -199,7 +200,7 @@ def steep(motion: Motion) -> Bools:
         drop = rotations.rotate(turn, np.array([rest[foot] - rest[ball] for foot, ball in feet]))
         return drop[:, 2] > _STEEP * np.hypot(drop[:, 0], drop[:, 1])
 
-    return get_or_compute(skeleton, "steep feet", (legs, motion.figure.up), compute)
+    return get_or_compute(skeleton, "steep feet", (legs, motion.figure.up), lambda: freeze(compute()))
 
 
 def _floors(heights: Floats, starts: Ints) -> Floats:

@@ -27,6 +27,7 @@ from poise.model.roles import Leg
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.role_search import MIN_CONFIDENCE, JointRoles
 from poise.model.skeleton import Kind, Skeleton
+from poise.runtime.immutable_values import freeze
 from poise.runtime.result_cache import get_or_compute
 
 Up = Literal["y", "z"]
@@ -101,9 +102,13 @@ def figure_of(
     an unknown leg: one sentence that says what there is.
     """
     if metre is None and isinstance(rig, Rig) and _are_names(up, legs):
-        is_any_clip = clip.skeleton is rig.skeleton and (up or clip.skeleton.up)  # the clip does not say what is up
+        is_any_clip = clip.skeleton is rig.skeleton and (
+            up or clip.skeleton.up in ("y", "z")
+        )  # the clip does not say what is up
         owner, key = (rig, (legs, up)) if is_any_clip else (clip, (weakref.ref(rig), legs, up))
-        return get_or_compute(owner, "figure", key, lambda: _find_figure(clip, rig, legs, up, None), _MAX_FIGURES)
+        return get_or_compute(
+            owner, "figure", key, lambda: freeze(_find_figure(clip, rig, legs, up, None)), _MAX_FIGURES
+        )
     return _find_figure(clip, rig, legs, up, metre)
 
 

@@ -20,6 +20,7 @@ from poise.maths.frame_masks import measure_step
 from poise.model.clip import Clip
 from poise.model.pose import Pose, Transforms
 from poise.model.roles import Leg
+from poise.runtime.immutable_values import freeze
 from poise.runtime.result_cache import get_or_compute
 
 Frames = TypeVar("Frames")  # a frozen value whose arrays are rows of frames
@@ -146,7 +147,7 @@ def rest_motion(figure: Figure) -> Motion:
 
     def measure() -> tuple[Floats, Floats]:  # the arrays alone: a figure would keep its skeleton alive
         motion = motion_of(Clip(times, Pose(skeleton, skeleton.rest_q[None])), figure)
-        return motion.places, motion.turns
+        return freeze((motion.places, motion.turns))
 
     return Motion(
         figure, times, *get_or_compute(skeleton, "rest legs", (figure.legs, figure.up, figure.metre), measure)
@@ -157,7 +158,7 @@ def motion_of(clip: Clip, figure: Figure) -> Motion:
     """Walk the legs of every frame of a clip. No frames: InputError."""
     if not len(clip):
         raise InputError(f"clip {clip.name!r} has no frames: there is nothing to plant")
-    return get_or_compute(clip, "leg motion", figure, lambda: _walk_legs(clip, figure), max_keys=1)
+    return get_or_compute(clip, "leg motion", figure, lambda: freeze(_walk_legs(clip, figure)), max_keys=1)
 
 
 def _walk_legs(clip: Clip, figure: Figure) -> Motion:

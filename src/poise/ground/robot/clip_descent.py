@@ -13,6 +13,7 @@ import numpy as np
 
 from poise.ground.robot.tree import NodeArrays
 from poise.kernels.clip_least_squares import (
+    PAIR_ONSET,
     SLIDE,
     Tasks,
     compute_measure_size,
@@ -313,14 +314,14 @@ class _Work:
 
 
 def find_deep_frames(problem: MotionProblem, motion: JointMotion, depth: float) -> Bools:
-    """Find frames (F,) with parts in each other. They cost more than one pair that is in each other by `depth`."""
+    """Find frames (F,) with parts too near. They cost more than one pair that is too near by `depth`."""
     tasks = problem.tasks
     none = Tasks(
         tasks.kinds[:0], tasks.nodes[:0], tasks.points[:0],
         np.ascontiguousarray(tasks.targets[:, :0]), np.ascontiguousarray(tasks.weights[:, :0]),
     )  # fmt: skip
     costs = _Work(problem._replace(tasks=none)).measure(motion).costs
-    return costs > PAIR_WEIGHT * depth * depth
+    return costs > 0.5 * (PAIR_WEIGHT * (depth - 0.5 * PAIR_ONSET)) ** 2
 
 
 def _list_rest_steps(nodes: NodeArrays, unknowns: int) -> Floats:

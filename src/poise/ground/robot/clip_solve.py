@@ -43,9 +43,9 @@ _MAX_ROUNDS = 60
 # the time between their frames
 _SOFT_WEIGHT, _SOFT_SPEED_WEIGHT, _SOFT_GAIN, _APART_GAIN = 10.0, 2000.0, 0.05, 0.01
 _COARSE_STEP_S = 1.0 / 15.0
-# scaled length of which parts are in each other where frames come out together; [s] beside these frames that come
-# along; and the factor on their smoothing
-_DEEP, _DEEP_AROUND_S, _DEEP_SMOOTHING = 0.05, 0.1, 16.0
+# scaled length by which parts are too near where frames come out together, 2 % of the leg; [s] beside these frames that
+# come along; and the factor on their smoothing
+_DEEP, _DEEP_AROUND_S, _DEEP_SMOOTHING = 0.01318, 0.1, 16.0
 # a round that gains less of the cost is the last one: with more, speeds stay 2 % above their limits
 _MIN_GAIN = 1e-4
 
