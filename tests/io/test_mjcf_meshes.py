@@ -197,3 +197,33 @@ def test_meshes_of_a_urdf_are_found_after_a_change_of_folder(tmp_path, monkeypat
         assert [len(corners) for _, corners in read_meshes(rig)[0]] == [CORNERS]
     figure = poise.load(samples.path("humanoid.bvh"))
     assert add_package_folders(figure, [tmp_path]) is figure
+
+
+def write_meshes(path, meshes, geom):
+    path.write_text(
+        f'<mujoco><asset>{meshes}</asset><worldbody><body name="a"><joint name="j"/>{geom}'
+        '<geom size="0.1"/></body></worldbody></mujoco>'
+    )
+    return path
+
+
+def test_names_of_meshes_are_not_taken_by_others_of_one_name(tmp_path):
+    """The second `part` became `part_`, whose own shape then had its scale."""
+    meshes = "".join(f'<mesh name="{name}" file="{name[:4]}.stl" scale="{scale} {scale} {scale}"/>'
+                     for name, scale in (("part", 1), ("part", 9), ("part_", 2)))  # fmt: skip
+    write_box(tmp_path / "part.stl")
+    found, _ = read_meshes(mjcf.read(write_meshes(tmp_path / "r.xml", meshes, '<geom type="mesh" mesh="part_"/>')))
+    np.testing.assert_allclose(np.ptp(found[0][1], axis=0), 2.0 * SIZE, atol=1e-6)
+
+
+def test_too_many_meshes_are_refused(tmp_path):
+    path = write_meshes(tmp_path / "r.xml", '<mesh file="part.stl"/>' * 2001, "")
+    with pytest.raises(FileError, match="more than 2000 meshes"):
+        mjcf.read(path)
+
+
+def test_a_mesh_of_no_rotation_is_not_turned(tmp_path):
+    write_box(tmp_path / "part.stl")
+    meshes = '<mesh file="part.stl" refquat="0 0 0 0"/>'
+    found, _ = read_meshes(mjcf.read(write_meshes(tmp_path / "r.xml", meshes, '<geom type="mesh" mesh="part"/>')))
+    np.testing.assert_allclose(np.ptp(found[0][1], axis=0), SIZE, atol=1e-6)

@@ -173,6 +173,7 @@ class _IncludeResolver:
 
 _MAX_COUNT_DIGITS = 15  # digits of a count; int() rejects some thousands
 _MAX_JOINTS = 10_000  # maximum number of bodies, joints and sites, with the copies of <replicate>
+_MAX_MESHES = 2_000  # maximum number of meshes: MuJoCo takes 2 ms for each of so many to be left out
 
 _LOOP_TAGS = ("connect", "weld")
 _BODY_TAGS = {"worldbody", "body", "frame", "replicate"}
@@ -312,7 +313,7 @@ def strip_model(root: Element) -> ModelSubset:
     """Select the kinematic elements of a file. FileError for invalid numbers and too large counts."""
     subset = ModelSubset()
     subset.add_line(_MODEL_HEADER)
-    joint_count, mesh_names = 0, set[str]()
+    joint_count, mesh_names = 0, MeshNames(root)
     for step in _traverse(root, subset):
         if step.element is None:
             subset.add_line(f"</{step.tag}>")
@@ -321,22 +322,38 @@ def strip_model(root: Element) -> ModelSubset:
             joint_count += step.copies
             if joint_count > _MAX_JOINTS:
                 step.element.fail(f"more than {_MAX_JOINTS} bodies, joints and sites")
-        name = _find_mesh_name(step.element, mesh_names) if step.tag == "mesh" else ""
+        name = mesh_names.find(step.element) if step.tag == "mesh" else ""
+        if len(mesh_names) > _MAX_MESHES:
+            step.element.fail(f"more than {_MAX_MESHES} meshes")
         subset.add_line(f"<{step.tag}{name}{_format_attributes(step.element)}>", step.element)
     subset.add_line("</mujoco>")
     _record_omitted(root, subset)
     return subset
 
 
-def _find_mesh_name(element: Element, used_names: set[str]) -> str:
-    """Find the name of a <mesh> as an attribute. A second one of a name gets another."""
-    if "file" not in element.attributes and "vertex" not in element.attributes and "name" not in element.attributes:
-        return ""  # of a default
-    name = name_mesh(element.attributes)
-    while name in used_names:
-        name += "_"
-    used_names.add(name)
-    return f' name="{name.translate(_XML_ESCAPES)}"'
+class MeshNames:
+    """Names of <mesh> elements. The first one of a name keeps it; others get names that no mesh has."""
+
+    def __init__(self, root: Element) -> None:
+        assets = (section for section in root.children if section.tag == "asset")
+        self._taken = {name_mesh(mesh.attributes) for section in assets for mesh in section.children}
+        self._given = set[str]()
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    def find(self, element: Element) -> str:
+        """Find the name of a <mesh> as an attribute. Empty for that of a default."""
+        if not element.attributes.keys() & {"file", "vertex", "name"}:
+            return ""
+        name = name_mesh(element.attributes)
+        while name in self._given:
+            self._count += 1
+            if (unused := f"mesh {self._count}") not in self._taken:
+                name = unused
+        self._given.add(name)
+        return f' name="{name.translate(_XML_ESCAPES)}"'
 
 
 def _traverse(root: Element, subset: ModelSubset) -> Iterator[_TraversalStep]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
 
 from poise.errors import FileError
-from poise.io.robot_meshes import MissingMeshError, find_description_root, read_corners
+from poise.io.robot_meshes import MissingMeshError, find_description_root, read_corners, select_outer
 from poise.io.text_parsing import Element, parse_number
 from poise.maths import rotations
 from poise.maths.arrays import Floats
+from poise.runtime.immutable_values import freeze
 
 _MAX_PATH_LENGTH = 1024  # characters of a mesh path
 _TRUE = "true"
@@ -54,15 +56,20 @@ class MeshFile(NamedTuple):
 
     def _read_vertices(self) -> Floats:
         """Read the corners written in the file itself."""
-        words = self.element.attributes.get("vertex", "").split()
         place = f"line {self.element.line}"
-        if not words or len(words) % 3:
-            reason = "a mesh has neither a file nor three numbers for each vertex; other kinds are not read"
-            raise FileError(self.element.path, reason, place=place)
         try:
-            return np.array([parse_number(word) for word in words]).reshape(-1, 3)
+            return _parse_vertices(self.element.attributes.get("vertex", ""))
         except ValueError as error:
             raise FileError(self.element.path, str(error), place=place) from error
+
+
+@lru_cache(maxsize=8)
+def _parse_vertices(text: str) -> Floats:
+    """Parse corners (k, 3), once for all shapes. ValueError if the text is something else."""
+    words = text.split()
+    if not words or len(words) % 3:
+        raise ValueError("a mesh has neither a file nor three numbers for each vertex; other kinds are not read")
+    return freeze(select_outer(np.array([parse_number(word) for word in words]).reshape(-1, 3)))
 
 
 class MeshAsset(NamedTuple):

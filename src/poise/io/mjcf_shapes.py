@@ -91,10 +91,11 @@ def build_document(compiled: CompiledModel, plan: SkeletonPlan, files: Mapping[s
 def _build_meshes(
     compiled: CompiledModel, row_names: dict[int, str], files: Mapping[str, MeshFile]
 ) -> Iterator[MeshGeom]:
-    for geom_id, (mesh, place, rotation, scale) in sorted(compiled.meshes.items(), key=lambda item: item[0]):
+    for geom_id, (mesh, place, rotation, scale) in sorted(compiled.meshes.items()):
         geom = _build_geom(compiled.model, geom_id, row_names)
         if mesh in files:
-            asset = MeshAsset(files[mesh], place, rotations.normalise(rotation), scale)
+            turn: Floats = rotations.normalise(rotation) if rotation.any() else rotations.IDENTITY
+            asset = MeshAsset(files[mesh], place, turn, scale)
             yield MeshGeom(geom.joint_name, asset, geom.offset, geom.rotation, geom.can_collide)
 
 

@@ -129,7 +129,7 @@ def _read_corners(path: Path, _time: int, _size: int) -> Floats:
         raise FileError(path, "holds no corners")
     if not (np.abs(corners) <= MAX_COORDINATE).all():
         raise FileError(path, f"has corners that are not finite or beyond {MAX_COORDINATE:g}")
-    outer = _select_outer(corners)
+    outer = select_outer(corners)
     outer.flags.writeable = False
     return outer
 
@@ -146,7 +146,7 @@ def _read_unit(path: Path) -> float:
         raise FileError(path, f"has no number as its unit: {unit and unit[1][:40]!r}") from error
 
 
-def _select_outer(corners: Floats) -> Floats:
+def select_outer(corners: Floats) -> Floats:
     """Select the outermost corners (k, 3). Few corners stay as they are.
 
     They are the first and last ones of each cell of grids square to the axes.

@@ -24,6 +24,8 @@ _HEADING_COSINE = float(np.cos(np.radians(20.0)))
 _MAX_UPRIGHT_DEG, _MAX_CROUCH_DEG = 2.0, 45.0
 # cosine: thighs and shins within 30 degrees of the trunk, as in T and A poses, show a straight figure
 _STRAIGHT_COSINE = float(np.cos(np.radians(30.0)))
+# cosine: a body within 20 degrees of upside down may be raised any way
+_MIN_RAISED_COSINE = -_HEADING_COSINE
 # frames of a clip that are searched for an upright one
 _MAX_SEARCHED_FRAMES = 2000
 # loss of the score of the most upright frame, up to which frames count as upright
@@ -61,7 +63,8 @@ def find_reference_pose(
     front   frames of a reference pose in front of the clip; searched first
 
     The heading of a frame does not count: directions of the world are then those of the file format, +z for y up and
-    -y for z up. A rest pose that lies straight, while the clip stands, is the reference with these directions.
+    -y for z up. A rest pose that lies or bows while the clip stands shows the heading: a straight one is the reference,
+    else an upright frame.
     """
     searched = [clip for clip in (front, *clips) if clip is not None and len(clip)]
     try:
@@ -84,7 +87,20 @@ def find_reference_pose(
     if _measure_lean(upright, normalise(bones.sum(axis=0))) > _MAX_CROUCH_DEG:
         return at_rest
     is_straight = (_find_leg_bones(at_rest, joints) @ body.up >= _STRAIGHT_COSINE).all()
-    return at_rest._replace(world_axes=upright.world_axes) if is_straight else upright
+    return (at_rest if is_straight else upright)._replace(world_axes=_raise_axes(body, upright.world_axes))
+
+
+def _raise_axes(body: BodyFrame, world_axes: Floats) -> Floats:
+    """Raise the directions of a lying or bowed body.
+
+    They go the shortest way to up in the world. A body upside down has none: the given directions count.
+    """
+    up = world_axes[2]
+    if float(body.up @ up) < _MIN_RAISED_COSINE:
+        return world_axes
+    forward = snap_to_axis(rotations.rotate(rotations.rotation_between(body.up, up), body.forward), _HEADING_COSINE)
+    forward: Floats = normalise(forward - up * float(forward @ up))
+    return np.stack([forward, np.cross(up, forward), up])
 
 
 def _measure_lean(reference: ReferencePose, direction: Floats) -> float:

@@ -319,10 +319,10 @@ def _add_feet(
 ) -> Floats:
     """Add the paths of the feet. Return that of the hips, which go along with them."""
     step_s = measure_step(times) or _DEFAULT_STEP_S
-    feet, leans = _find_foot_paths(builder, robot, path, contacts, sample, times)
+    feet = _find_foot_paths(builder, robot, path, contacts, sample, times)
     for column, (side, foot) in enumerate(zip(contacts.legs, feet, strict=True)):
         stands, sole = ramp_stance(contacts.any[:, column], round(_STANCE_RAMP_S / step_s)), robot.soles[side]
-        edges = share_edges(foot, sample) if leans[column] else None
+        edges = share_edges(foot, sample) if builder.measure_roll_range(side) < np.inf else None
         builder.add_foot(side, foot, stands, measure_heights(foot, sole, sample), sole, edges)
     for side in SIDES:
         if side not in contacts.legs:
@@ -336,8 +336,8 @@ def _add_feet(
 
 def _find_foot_paths(
     builder: TaskBuilder, robot: Robot, path: Floats, contacts: Contacts, sample: GroundSampler, times: Floats
-) -> tuple[list[FootPath], list[bool]]:
-    """Find the paths of the feet over what is in their way. Also return which of them lean onto an edge."""
+) -> list[FootPath]:
+    """Find the paths of the feet over what is in their way."""
     step_s = measure_step(times) or _DEFAULT_STEP_S
     feet: list[FootPath] = []
     for column, side in enumerate(contacts.legs):
@@ -347,14 +347,13 @@ def _find_foot_paths(
         )  # fmt: skip
         feet.append(smooth_swing(foot, contacts.any[:, column], step_s))
     hips = path + shift_body(feet, step_s, _SHIFT_HALF_WINDOW_S)
-    leans = list[bool]()
-    for column, side in enumerate(contacts.legs):
-        flat, most_roll = feet[column], builder.measure_roll_range(side)
-        feet[column] = lean_foot(flat, builder.find_hip(side, hips), robot.soles[side], most_roll)
-        leans.append(most_roll == 0.0 or bool((feet[column].turns != flat.turns).any()))
+    feet = [
+        lean_foot(foot, builder.find_hip(side, hips), robot.soles[side], builder.measure_roll_range(side))
+        for side, foot in zip(contacts.legs, feet, strict=True)
+    ]
     soles = [robot.soles[side] for side in contacts.legs]
     metre = robot.body.leg_length / (LEG_HEIGHT_SHARE * HEIGHT)
-    return clear_swings(feet, soles, contacts.any, times, np.arange(len(times)), sample, metre), leans
+    return clear_swings(feet, soles, contacts.any, times, np.arange(len(times)), sample, metre)
 
 
 def _begin(builder: TaskBuilder, path: Floats) -> JointMotion:
