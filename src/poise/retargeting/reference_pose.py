@@ -98,9 +98,10 @@ def _raise_axes(body: BodyFrame, world_axes: Floats) -> Floats:
     up = world_axes[2]
     if float(body.up @ up) < _MIN_RAISED_COSINE:
         return world_axes
-    forward = snap_to_axis(rotations.rotate(rotations.rotation_between(body.up, up), body.forward), _HEADING_COSINE)
-    forward: Floats = normalise(forward - up * float(forward @ up))
-    return np.stack([forward, np.cross(up, forward), up])
+    raised = rotations.rotate(rotations.rotation_between(body.up, up), body.forward)
+    forward = snap_to_axis(raised, _HEADING_COSINE)
+    forward = normalise(forward - up * float(forward @ up))
+    return np.stack([forward, cross(up, forward), up])
 
 
 def _measure_lean(reference: ReferencePose, direction: Floats) -> float:
