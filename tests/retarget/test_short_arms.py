@@ -6,6 +6,8 @@ import pytest
 import poise
 from poise.io import samples
 from poise.model.skeleton import Kind
+from poise.retargeting.added_joints import complete_arms
+from poise.retargeting.robot_body import measure_robot_body
 from tests.retarget.characters import build_character, build_clip, build_rig, find_directions, measure_angles
 
 # joints that are cut off with all below them, and the part that is missing then
@@ -157,3 +159,53 @@ def test_a_source_without_arms_and_targets_without_legs_are_refused(whole):
         poise.retarget(clip, build_rig(whole))
     with pytest.raises(poise.UnsupportedError, match="the target has no known leftUpperLeg.*: name legs in"):
         poise.retarget(build_clip(whole, 1), poise.load(samples.path("arm.urdf")))
+
+
+def add_joints(skeleton, joints):
+    """The skeleton with more joints: their names, parents and offsets."""
+    names, parents, offsets = list(skeleton.names), skeleton.parents.tolist(), list(skeleton.A[:, :3])
+    for name, parent, offset in joints:
+        names.append(name)
+        parents.append(names.index(parent))
+        offsets.append(np.array(offset))
+    return poise.Skeleton.build(names, parents, [Kind.BALL] * len(names), offsets=offsets, up="y")
+
+
+def find_rest_end(rig, side="left", start="LowerArm"):
+    """The way (3,) from a bone's joint to the hand of the completed arms at rest."""
+    arms = complete_arms(rig, rig.roles.joints)
+    places = poise.Pose(arms.skeleton, arms.skeleton.rest_q).world.positions
+    return (
+        places[arms.skeleton.index(arms.joints[f"{side}Hand"])]
+        - places[arms.skeleton.index(arms.joints[f"{side}{start}"])]
+    )
+
+
+@pytest.mark.parametrize("tip", [0.4, 0.55])
+def test_arms_of_one_joint_that_hang_point_to_their_end(whole, tip):
+    skeleton = cut_joints(whole, ("ForeArm",))
+    hanging = add_joints(skeleton, [(f"{side}Arm_end", f"{side}Arm", (0.0, -tip, 0.0)) for side in ("Left", "Right")])
+    assert find_rest_end(build_rig(hanging), start="UpperArm") == pytest.approx([0.0, -tip, 0.0], abs=1e-9)
+
+
+@pytest.mark.parametrize("aside", [(0.02, -0.12, 0.0), (0.0, -0.5, 0.1)])
+def test_watches_and_props_are_no_ends_of_forearms(whole, aside):
+    skeleton = cut_joints(whole, ("Hand",), with_end=True)
+    worn = add_joints(skeleton, [(f"{side}Prop", f"{side}ForeArm", aside) for side in ("Left", "Right")])
+    assert find_rest_end(build_rig(worn)) == pytest.approx([0.25, 0.0, 0.005], abs=1e-9)
+    bare = add_joints(cut_joints(whole, ("Hand",)), [("Prop", "LeftForeArm", aside)])
+    assert find_rest_end(build_rig(bare)) == pytest.approx([0.785 * 0.28, 0.0, 0.0], abs=1e-9)
+
+
+def test_robots_have_the_same_forearms_as_sources_and_targets(data):
+    rig = poise.load(data / "robots/h1.urdf")
+    arms, body = complete_arms(rig, rig.roles.joints), measure_robot_body(rig, rig.roles.joints)
+    for side in ("left", "right"):
+        ends = [one.skeleton.A[one.skeleton.index(one.joints[f"{side}Hand"]), :3] for one in (arms, body)]
+        assert ends[0] == pytest.approx(ends[1], abs=1e-12)
+
+
+def test_names_of_added_joints_are_free(whole):
+    taken = add_joints(cut_joints(whole, ("Hand",)), [("leftHand of no joint", "Head", (0.0, 0.1, 0.0))])
+    rig = build_rig(taken)
+    assert complete_arms(rig, rig.roles.joints).joints["leftHand"] == "leftHand of no joint_"

@@ -12,8 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from poise.errors import PoiseError
+from poise.errors import PoiseError, UnsupportedError
 from poise.io.bone_end import bone_end
+from poise.io.collision_shapes import CollisionShapes, read_collision_shapes
+from poise.io.inertials import Inertial
+from poise.io.mjcf_shapes import MjcfDocument
+from poise.io.urdf_xml import UrdfDocument
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import snap_to_axis
@@ -34,6 +38,8 @@ _TRUNK_LENGTH, _ARM_BONE_LENGTH = 0.6, 0.35
 _FOREARM_SHARE = 0.785
 # of that length: joints and meshes that end nearer or farther show no end of a bone
 _LEAST_SHARE, _MOST_SHARE = 0.4, 2.5
+# cosine to the bone before: joints farther aside are no ends of forearms, but watches or props (as bone_end)
+_MIN_ALONG_COSINE = 0.5
 _WORDS = {"UpperArm": ("arm", "trunk and legs follow"), "LowerArm": ("forearm", "the upper arm is the whole arm"),
           "Hand": ("hand", "the arm ends with its forearm")}  # fmt: skip
 
@@ -62,11 +68,12 @@ def complete_arms(rig: Rig, joints: Mapping[str, str]) -> WholeArms:
         return WholeArms(skeleton, named, ())
     without = [side for side in SIDES if f"{side}UpperArm" not in named]
     skeleton, named = add_arms(skeleton, named, without)
+    whole = 2.0 * _ARM_BONE_LENGTH * _measure_legs(rig.skeleton, joints)
     for side in (side for side in SIDES if side not in without):
         upper, lower, hand = (f"{side}{part}" for part in ARM_PARTS)
         if lower not in named:
             row = skeleton.index(named[upper])
-            end = _find_end(rig, row) if hand not in named else _find_offset(skeleton, row, named[hand])
+            end = _find_end(rig, row, whole) if hand not in named else _find_offset(skeleton, row, named[hand])
             skeleton, named[lower] = add_fixed_joint(skeleton, f"{lower} of no joint", row, 0.5 * end)
             if hand not in named:
                 skeleton, named[hand] = add_fixed_joint(skeleton, f"{hand} of no joint", row, end)
@@ -89,23 +96,63 @@ def _find_offset(skeleton: Skeleton, row: int, joint: str) -> Floats:
     return _solve(world[row, :3, :3], world[skeleton.index(joint), :3, 3] - world[row, :3, 3])
 
 
-def _find_end(rig: Rig, row: int) -> Floats:
-    """Find the end (3,) of a bone in its joint's frame."""
+def _find_end(rig: Rig, row: int, whole: float | None = None) -> Floats:
+    """Find the end (3,) of a bone in its joint's frame.
+
+    `whole` is the expected length of an arm of one joint, whose collar bone shows neither its length nor its direction.
+    """
     skeleton, world = rig.skeleton, compute_rest_transforms(rig.skeleton)
+    if isinstance(skeleton.source, (UrdfDocument, MjcfDocument)):
+        with suppress(PoiseError):  # neither mass nor shape
+            return 2.0 * find_centre(rig, row, read_collision_shapes(rig))
     turn, start, above = world[row, :3, :3], world[row, :3, 3], int(skeleton.parents[row])
     while above > 0 and np.allclose(world[above, :3, 3], start):  # twist joints where the bone begins
         above = int(skeleton.parents[above])
     way = start - world[above, :3, 3] if above >= 0 else np.zeros(3)
-    length = _FOREARM_SHARE * float(np.linalg.norm(way))
+    before = float(np.linalg.norm(way))
+    length = _FOREARM_SHARE * before if whole is None else whole
+    least, most = _LEAST_SHARE * length, _MOST_SHARE * length
     found = [world[below, :3, 3] - start for below in list_below(skeleton.parents, row)]
-    ends = [max(found, key=lambda end: float(end @ end))]
+    found = [
+        end for end in found
+        if least <= (reach := float(np.linalg.norm(end))) <= most
+        and (whole is not None or float(end @ way) >= _MIN_ALONG_COSINE * reach * before)
+    ]  # fmt: skip
+    if found:
+        return _solve(turn, max(found, key=lambda end: float(end @ end)))
     with suppress(PoiseError):  # no mesh, or one that cannot be read
-        ends.append(turn @ bone_end(rig, skeleton.names[row]))
-    for end in ends:
-        if _LEAST_SHARE * length <= float(np.linalg.norm(end)) <= _MOST_SHARE * length:
-            return _solve(turn, end)
+        end = bone_end(rig, skeleton.names[row])
+        if least <= float(np.linalg.norm(turn @ end)) <= most:
+            return end
     # in most files the bones of a limb are along the same axis of their joints
-    return _FOREARM_SHARE * _solve(world[above, :3, :3], way)
+    return length / before * _solve(world[above, :3, :3], way) if before > 0.0 else np.zeros(3)
+
+
+def find_centre(target: Rig, row: int, shapes: CollisionShapes) -> Floats:
+    """Find the centre (3,) of a link and of all below it.
+
+    It is at rest, in the frame of the link, by masses or by shapes.
+    """
+    skeleton, world = target.skeleton, compute_rest_transforms(target.skeleton)
+    below = list_below(skeleton.parents, row)
+    inertials: Mapping[str, Inertial] = getattr(skeleton.source, "inertials", {})
+    parts = [(other, inertials[skeleton.names[other]]) for other in below if skeleton.names[other] in inertials]
+    centres = [world[other, :3, :3] @ inertial.centre + world[other, :3, 3] for other, inertial in parts]
+    masses = [inertial.mass for _, inertial in parts]
+    if not any(masses):
+        centres = [
+            world[other, :3, :3] @ shape.centre + world[other, :3, 3]
+            for other, shape in shapes.shapes
+            if other in below
+        ]
+        masses = [1.0] * len(centres)
+    if not centres:
+        raise UnsupportedError(
+            f"the target has no known hand, and neither mass nor shape says where the forearm {skeleton.names[row]!r} "
+            "ends: name the hands in the [humanoid] table of its sidecar"
+        )
+    centre = np.average(centres, axis=0, weights=masses)
+    return world[row, :3, :3].T @ (centre - world[row, :3, 3])
 
 
 def _solve(turn: Floats, vector: Floats) -> Floats:
@@ -121,7 +168,7 @@ def add_arms(skeleton: Skeleton, joints: Mapping[str, str], sides: list[str]) ->
     named, world = dict(joints), compute_rest_transforms(skeleton)
     legs = {side: [world[skeleton.index(joints[f"{side}{part}"]), :3, 3] for part in LEG_PARTS] for side in SIDES}
     stand = np.mean([leg[0] - leg[-1] for leg in legs.values()], axis=0)
-    length = float(np.mean([np.linalg.norm(np.diff(leg, axis=0), axis=1).sum() for leg in legs.values()]))
+    length = _measure_legs(skeleton, joints)
     up = length * (np.eye(3)["xyz".index(skeleton.up)] if skeleton.up else snap_to_axis(stand, 0.0))
     for side in sides:
         parent, place = _find_trunk_top(skeleton, joints), legs[side][0] + _TRUNK_LENGTH * up
@@ -130,6 +177,13 @@ def add_arms(skeleton: Skeleton, joints: Mapping[str, str], sides: list[str]) ->
             skeleton, named[f"{side}{part}"] = add_fixed_joint(skeleton, f"{side}{part} of no joint", parent, offset)
             parent, place, world = len(skeleton) - 1, place - _ARM_BONE_LENGTH * up, compute_rest_transforms(skeleton)
     return skeleton, named
+
+
+def _measure_legs(skeleton: Skeleton, joints: Mapping[str, str]) -> float:
+    """Measure the mean length of both legs."""
+    world = compute_rest_transforms(skeleton)
+    legs = [[world[skeleton.index(joints[f"{side}{part}"]), :3, 3] for part in LEG_PARTS] for side in SIDES]
+    return float(np.mean([np.linalg.norm(np.diff(leg, axis=0), axis=1).sum() for leg in legs]))
 
 
 def _find_trunk_top(skeleton: Skeleton, joints: Mapping[str, str]) -> int:
@@ -145,7 +199,9 @@ def _find_trunk_top(skeleton: Skeleton, joints: Mapping[str, str]) -> int:
 
 
 def add_fixed_joint(skeleton: Skeleton, name: str, parent: int, offset: Floats) -> tuple[Skeleton, str]:
-    """Add a fixed joint behind all others. Also return its name."""
+    """Add a fixed joint behind all others. Also return its name, with "_" behind it where it was taken."""
+    while name in skeleton.names:
+        name += "_"
     added = dataclasses.replace(
         skeleton,
         names=(*skeleton.names, name),

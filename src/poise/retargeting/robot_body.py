@@ -10,20 +10,17 @@ from itertools import product
 
 import numpy as np
 
-from poise.errors import UnsupportedError
 from poise.ground.robot.tree import RobotTree, Unknown
-from poise.io.collision_shapes import CollisionShapes, read_collision_shapes
-from poise.io.inertials import Inertial
+from poise.io.collision_shapes import read_collision_shapes
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.vectors import normalise, snap_to_axis
-from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations, compute_rest_transforms
-from poise.model.joint_tree import list_below
+from poise.model.anatomy.rest_geometry import BodyFrame, compute_rest_rotations
 from poise.model.rig import Rig
 from poise.model.roles.bone_names import SIDES
 from poise.model.roles.character_tree import SAME_AXIS
 from poise.model.skeleton import Kind
-from poise.retargeting.added_joints import ARM_PARTS, LEG_PARTS, add_arms, add_fixed_joint
+from poise.retargeting.added_joints import ARM_PARTS, LEG_PARTS, add_arms, add_fixed_joint, find_centre
 from poise.retargeting.body import NEXT_PARTS, Body, measure_body, split_role
 from poise.runtime.result_cache import get_or_compute
 
@@ -58,36 +55,9 @@ def _measure_body(target: Rig, joints: Mapping[str, str]) -> Body:
         shapes = read_collision_shapes(target)
         for side in missing:
             row = skeleton.index(joints[f"{side}LowerArm"])
-            end = 2.0 * _find_centre(target, row, shapes)
+            end = 2.0 * find_centre(target, row, shapes)
             skeleton, named[f"{side}Hand"] = add_fixed_joint(skeleton, f"{skeleton.names[row]} end", row, end)
     return _stand_in_world(measure_body(skeleton, named, []))
-
-
-def _find_centre(target: Rig, row: int, shapes: CollisionShapes) -> Floats:
-    """Find the centre (3,) of a link and of all below it.
-
-    It is at rest, in the frame of the link, by masses or by shapes.
-    """
-    skeleton, world = target.skeleton, compute_rest_transforms(target.skeleton)
-    below = list_below(skeleton.parents, row)
-    inertials: Mapping[str, Inertial] = getattr(skeleton.source, "inertials", {})
-    parts = [(other, inertials[skeleton.names[other]]) for other in below if skeleton.names[other] in inertials]
-    centres = [world[other, :3, :3] @ inertial.centre + world[other, :3, 3] for other, inertial in parts]
-    masses = [inertial.mass for _, inertial in parts]
-    if not any(masses):
-        centres = [
-            world[other, :3, :3] @ shape.centre + world[other, :3, 3]
-            for other, shape in shapes.shapes
-            if other in below
-        ]
-        masses = [1.0] * len(centres)
-    if not centres:
-        raise UnsupportedError(
-            f"the target has no known hand, and neither mass nor shape says where the forearm {skeleton.names[row]!r} "
-            "ends: name the hands in the [humanoid] table of its sidecar"
-        )
-    centre = np.average(centres, axis=0, weights=masses)
-    return world[row, :3, :3].T @ (centre - world[row, :3, 3])
 
 
 def _stand_in_world(body: Body) -> Body:
