@@ -37,10 +37,9 @@ REQUIRED = {
     "equality/weld": {"body1": "b"},
 }
 KEPT = (
-    "compiler", "default", "default/joint", "default/geom", "default/site", "default/equality", "body", "body/joint",
-    "body/freejoint",
-    "body/geom", "body/site", "body/inertial", "frame", "replicate", "equality/joint", "equality/connect",
-    "equality/weld", "keyframe/key",
+    "compiler", "default", "default/joint", "default/geom", "default/mesh", "default/site", "default/equality",
+    "asset/mesh", "body", "body/joint", "body/freejoint", "body/geom", "body/site", "body/inertial", "frame",
+    "replicate", "equality/joint", "equality/connect", "equality/weld", "keyframe/key",
 )  # fmt: skip
 OUTSIDE = {"frame": ["name", "childclass"], "replicate": ["count", "sep"]}  # the printed schema leaves these two out
 HOLD_NAMES = {

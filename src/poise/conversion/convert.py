@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
 from os import PathLike
@@ -155,7 +155,9 @@ def count_meshes(rig: Rig) -> int:
     container, meshes_by_link = getattr(document, "container", None), getattr(document, "meshes", None)
     if container is not None:
         return len(container.json.get("meshes", ()))
-    return len(rig.skins) if meshes_by_link is None else sum(map(len, meshes_by_link.values()))
+    if not isinstance(meshes_by_link, Mapping):  # those of MJCF files are shapes of soles and limbs alone
+        return len(rig.skins)
+    return sum(map(len, meshes_by_link.values()))
 
 
 def _is_scaled(rig: Rig) -> bool:
