@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from poise.errors import FileError
-from poise.io.robot_meshes import MissingMeshError, find_description_root, read_corners, select_outer
+from poise.io.robot_meshes import MAX_PATH_LENGTH, MissingMeshError, find_description_root, read_corners, select_outer
 from poise.io.text_parsing import Element, parse_number
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.runtime.immutable_values import freeze
 
-_MAX_PATH_LENGTH = 1024  # characters of a mesh path
 _TRUE = "true"
 
 
@@ -38,7 +37,7 @@ class MeshFile(NamedTuple):
         """Read its corners (k, 3) as written. FileError for a missing or unreadable file."""
         if not self.name:
             return self._read_vertices()
-        if len(self.name) > _MAX_PATH_LENGTH or "\0" in self.name:
+        if len(self.name) > MAX_PATH_LENGTH or "\0" in self.name:
             raise FileError(self.name[:200], "is not a path of a mesh; it was not opened")
         is_outside = False
         for folder in self.folders:

@@ -29,7 +29,7 @@ _MANY_CORNERS, _GRID_CELLS = 4_000, 32
 _UP_AXIS_PATTERN = re.compile(rb"<up_axis>\s*(\w+)\s*</up_axis>")
 _UNIT_PATTERN = re.compile(rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']*)[\"']")
 MAX_MESH_BYTES = 100_000_000  # [bytes] of a mesh file
-_MAX_PATH_LENGTH = 1024  # characters of a mesh path
+MAX_PATH_LENGTH = 1024  # characters of a mesh path
 
 
 class MissingMeshError(FileError):
@@ -48,7 +48,7 @@ def find_mesh_file(urdf_path: Path, name: str, package_folders: Sequence[Path] =
     root = find_description_root(folder)
     scheme, _, relative = name.rpartition("://")
     relative = unquote(relative)
-    if "\0" in relative or len(relative) > _MAX_PATH_LENGTH or scheme not in ("", "package", "model", "file"):
+    if "\0" in relative or len(relative) > MAX_PATH_LENGTH or scheme not in ("", "package", "model", "file"):
         raise FileError(name[:200], "is not a file beside the URDF; it was not opened")
     is_package = scheme in ("package", "model")
     roots = [*(package.resolve() for package in package_folders), root] if is_package else [root]

@@ -20,6 +20,7 @@ from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig, free_root
+from poise.model.roles.character_tree import LEG_PARTS
 from poise.retargeting.added_joints import complete_arms, describe_added_joints, extend_clip
 from poise.retargeting.body import FINGERS, Body, measure_body, split_role, stand_with_carrier
 from poise.retargeting.flat_feet import select_flat_feet
@@ -42,7 +43,6 @@ _MAX_MEASURED_CLIPS = 8
 _measured_clips: deque[weakref.ref[Clip]] = deque()
 
 _MEASURED = "measured source"  # subject of the cache of a clip
-LEG_PARTS = ("UpperLeg", "LowerLeg", "Foot", "Toes")
 
 
 class MeasuredClip(NamedTuple):

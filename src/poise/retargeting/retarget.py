@@ -26,8 +26,10 @@ from poise.model.clip import Clip, check_rate
 from poise.model.pose import Pose, Transforms
 from poise.model.rig import Rig, free_root
 from poise.model.roles.bone_names import SIDES
+from poise.model.roles.character_tree import LEG_PARTS
 from poise.model.skeleton import find_free_root
 from poise.retargeting.added_joints import (
+    ARM_PARTS,
     describe_added_joints,
     extend_poses,
     leave_out_added_joints,
@@ -41,7 +43,6 @@ from poise.retargeting.hand_contact import bring_hands_together, compute_touch_w
 from poise.retargeting.limb_ends import ARM, move_limb_ends
 from poise.retargeting.match import Match, is_changed, list_skipped_sides
 from poise.retargeting.measured_characters import (
-    LEG_PARTS,
     FirstFrames,
     MeasuredSource,
     make_own_rig,
@@ -75,7 +76,6 @@ HandMode = Literal["touch", "directions"]
 
 _STAGES = 3  # of the progress: measuring the source, moving the target, planting its feet
 _IN_PLACE_NOTE = "skate, depth and floating of feet are not measured in place: the ground passes under the character"
-_ARM_PARTS = ("UpperArm", "LowerArm", "Hand")
 _BLOCK_FRAMES = 1024  # frames whose configurations are made at once
 
 
@@ -435,7 +435,7 @@ def _plant_contacts(
         moved = Clip(moved.times, poses, moved.name)
     figure = figure_of(moved, rig=job.target, legs=contacts.legs, up=up)
     analysis = analyse_clip(moved, figure, contacts, soles, "keep", travels=source.travels)
-    if source.bearing and (skipped or list_skipped_sides(job.match, _ARM_PARTS)):
+    if source.bearing and (skipped or list_skipped_sides(job.match, ARM_PARTS)):
         notes += ("hands and knees do not bear: the match skips a row of an arm or leg",)
     elif source.bearing:
         bearing = carry_bearing(source.bearing, moved, analysis.motion, standing.floor / figure.metre)
@@ -478,7 +478,7 @@ def _move_arm_ends(job: Transfer, bare: Pose, planted: Planted | None) -> tuple[
     )
     positions = source_poses.world.positions
     together = compute_touch_weights(clip.times, positions, job.bodies[0], bears)
-    if list_skipped_sides(job.match, _ARM_PARTS):
+    if list_skipped_sides(job.match, ARM_PARTS):
         sentence = "hands are not brought together: the match skips a row of an arm"
         return poses, nothing._replace(notes=(sentence,) if together.any() else ())
     poses = bring_hands_together(poses, together, positions, job.bodies)

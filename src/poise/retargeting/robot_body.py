@@ -22,6 +22,7 @@ from poise.model.roles.character_tree import SAME_AXIS
 from poise.model.skeleton import Kind
 from poise.retargeting.added_joints import ARM_PARTS, LEG_PARTS, add_arms, add_fixed_joint, find_centre
 from poise.retargeting.body import NEXT_PARTS, Body, measure_body, split_role
+from poise.runtime.immutable_values import freeze
 from poise.runtime.result_cache import get_or_compute
 
 _NEEDED_ARM_PARTS = ARM_PARTS[:2]  # forearms may end without a hand
@@ -44,7 +45,7 @@ def measure_robot_body(target: Rig, joints: Mapping[str, str]) -> Body:
     Without hands its forearms end at twice the way to their centres of mass, without known arms they hang from a trunk
     of human length. Rows of what is added are behind those of the skeleton.
     """
-    return get_or_compute(target, "robot's body", tuple(joints.items()), lambda: _measure_body(target, joints))
+    return get_or_compute(target, "robot's body", tuple(joints.items()), lambda: freeze(_measure_body(target, joints)))
 
 
 def _measure_body(target: Rig, joints: Mapping[str, str]) -> Body:

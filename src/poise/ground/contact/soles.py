@@ -198,9 +198,9 @@ def steep(motion: Motion) -> Bools:
         rest = Pose(skeleton, skeleton.rest_q).world.positions
         feet = [(skeleton.index(leg.foot), skeleton.index(leg.toes or leg.foot)) for leg in legs]
         drop = rotations.rotate(turn, np.array([rest[foot] - rest[ball] for foot, ball in feet]))
-        return drop[:, 2] > _STEEP * np.hypot(drop[:, 0], drop[:, 1])
+        return freeze(drop[:, 2] > _STEEP * np.hypot(drop[:, 0], drop[:, 1]))
 
-    return get_or_compute(skeleton, "steep feet", (legs, motion.figure.up), lambda: freeze(compute()))
+    return get_or_compute(skeleton, "steep feet", (legs, motion.figure.up), compute)
 
 
 def _floors(heights: Floats, starts: Ints) -> Floats:

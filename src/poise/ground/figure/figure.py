@@ -102,10 +102,9 @@ def figure_of(
     an unknown leg: one sentence that says what there is.
     """
     if metre is None and isinstance(rig, Rig) and _are_names(up, legs):
-        is_any_clip = clip.skeleton is rig.skeleton and (
-            up or clip.skeleton.up in ("y", "z")
-        )  # the clip does not say what is up
-        owner, key = (rig, (legs, up)) if is_any_clip else (clip, (weakref.ref(rig), legs, up))
+        # where the clip does not say what is up, its figure is that of all clips
+        is_shared = clip.skeleton is rig.skeleton and (up or clip.skeleton.up in ("y", "z"))
+        owner, key = (rig, (legs, up)) if is_shared else (clip, (weakref.ref(rig), legs, up))
         return get_or_compute(
             owner, "figure", key, lambda: freeze(_find_figure(clip, rig, legs, up, None)), _MAX_FIGURES
         )
