@@ -41,6 +41,8 @@ _SHORTENED_AROUND, _FADED_AROUND = 3, 8
 # least and largest damping of such frames in the next step, and the factor on what they had. A step of no use has the
 # same factor on that of all frames, with no largest one; how many in a row end the descent
 _HELD_DAMPING, _MOST_SHORTENED_DAMPING, _REFUSAL_FACTOR, _MAX_REFUSALS = 0.1, 10.0, 20.0, 3
+# how many damped or shorter steps in a row may gain nothing: damping goes from one end to the other and back in five
+_MAX_HELD = 8
 # frames beside one with an unknown that goes to its limit that are solved anew
 _LIMITED_AROUND = 10
 # a frame is at rest after a shorter step, if damping did not hold it: a tenth of a millimetre of a person, a tenth of a
@@ -141,7 +143,8 @@ class _Taken(NamedTuple):
 
     motion    after it
     measured  its costs
-    gain      of the cost; infinite where damping or a shorter step kept it small
+    gain      of the cost
+    is_held   whether damping or a shorter step kept it small
     damping   (F,) of the next step
     moved     (F,) frames not at rest
     """
@@ -149,6 +152,7 @@ class _Taken(NamedTuple):
     motion: JointMotion
     measured: _Measured
     gain: float
+    is_held: bool
     damping: Floats
     moved: Bools
 
@@ -165,7 +169,7 @@ def descend(
     """
     frames = len(problem.is_moving)
     damping = np.full(frames, _FIRST_DAMPING) if damping is None else damping
-    work, refusals = _Work(problem), 0
+    work, refusals, idle = _Work(problem), 0, 0
     before = work.measure(motion)
     for count in range(1, max_rounds + 1):
         taken = work.take_step(motion, before, damping)
@@ -176,7 +180,8 @@ def descend(
             damping = np.maximum(_REFUSAL_FACTOR * damping, _HELD_DAMPING)
             before = work.measure(motion)  # matrices are those of what was refused
             continue
-        if taken.gain <= least_gain * before.cost:
+        idle = idle + 1 if taken.gain <= least_gain * before.cost else 0
+        if idle > (_MAX_HELD if taken.is_held else 0):
             return taken.motion, count
         motion, before, damping, refusals = taken.motion, taken.measured, taken.damping, 0
         windows = _find_windows(taken.moved, problem.is_moving)
@@ -254,8 +259,8 @@ class _Work:
                     np.clip(_REFUSAL_FACTOR * damping, _HELD_DAMPING, _MOST_SHORTENED_DAMPING),
                     np.maximum(damping / _DAMPING_FACTOR, _LEAST_DAMPING),
                 )
-                gain = np.inf if (is_shorter | is_held).any() else before.cost - after.cost
-                return _Taken(moved, after, gain, damping, is_moved | is_shorter | is_held)
+                is_held |= is_shorter
+                return _Taken(moved, after, before.cost - after.cost, bool(is_held.any()), damping, is_moved | is_held)
             is_worse = (after.costs > before.costs) & self._problem.is_moving
             if count >= _SHORTENED_ALONE or not is_worse.any():  # without a worse frame, it is the ties
                 is_worse[:] = True
