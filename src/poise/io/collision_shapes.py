@@ -22,6 +22,8 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.model.rig import Rig
 from poise.model.skeleton import Skeleton
+from poise.runtime.immutable_values import freeze
+from poise.runtime.result_cache import get_or_compute
 
 
 class LinkMesh(NamedTuple):
@@ -84,7 +86,11 @@ def add_package_folders(rig: Rig, folders: Sequence[Path]) -> Rig:
 
 
 def read_collision_shapes(rig: Rig) -> CollisionShapes:
-    """Read the collision shapes of a robot. None for other files."""
+    """Read the collision shapes of a robot, once. None for other files."""
+    return get_or_compute(rig.skeleton, "collision shapes", rig.path, lambda: freeze(_read_shapes(rig)))
+
+
+def _read_shapes(rig: Rig) -> CollisionShapes:
     skeleton, source = rig.skeleton, rig.skeleton.source
     if isinstance(source, MjcfDocument):
         return _list_mjcf_shapes(skeleton, source)

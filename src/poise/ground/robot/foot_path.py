@@ -8,6 +8,7 @@ Everything is in axes ahead, left, up. A foot's own axes are heading, up, right.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import count_frames_to
 from poise.maths.smoothing import average_hann, compute_upper_envelope, smoothstep
 from poise.maths.vectors import median, normalise, project_horizontal
+from poise.runtime.immutable_values import freeze
 
 # [s] over which the pitch of a foot fades in where it ceases to be flat
 _PITCH_RAMP_S = 0.07
@@ -41,6 +43,7 @@ _TURNS_TRIED, _TURN_WEIGHT, _OVER_LIMIT_WEIGHT = np.radians(np.linspace(-30.0, 3
 _HEADING = np.array([1.0, 0.0, 0.0])  # the first axis of a foot
 # [s] of a single frame, which has no step of its own
 _SINGLE_STEP_S = 1.0 / 30.0
+_MAX_SOLES = 64  # whose places around them are kept: those of some dozen robots
 
 
 class RobotSole(NamedTuple):
@@ -265,22 +268,27 @@ def _find_even_place(
     The whole sole is then on one tread. Where there is none near, the foot stays, on the highest ground under its
     corners; ground that is higher by more than the sole is long is a wall, and the foot stands beside it.
     """
-    length, right = sole.ball - sole.heel, np.array([heading[1], -heading[0]])
-    along = np.linspace(-length, length, 2 * _PLACES_TRIED + 1)
-    across = 2.0 * sole.half_width * np.linspace(-1.0, 1.0, 2 * _SIDE_PLACES_TRIED + 1)
-    shifts = np.stack(np.meshgrid(along, across, indexing="ij"), axis=-1).reshape(-1, 2)
-    shifts = shifts[np.argsort(np.linalg.norm(shifts, axis=1), kind="stable")]
-    places = place + shifts @ np.stack([heading, right])
+    length, axes = sole.ball - sole.heel, np.array([heading, [heading[1], -heading[0]]])
+    places = place + _list_shifts(sole) @ axes
     for tried in (places[:1], places):  # most feet stand where they are
         heights, normals = ground = sample(tried)
         even = np.flatnonzero(_measure_unevenness(tried, ground, heading, sole, sample) <= _MAX_UNEVEN * length)
         if len(even):
             return tried[even[0]], float(heights[even[0]]), normals[even[0]]
-    corners = sole.list_corners()[:, [0, 2]] @ np.stack([heading, right])
-    under = sample(place + corners)[0]
+    under = sample(place + sole.list_corners()[:, [0, 2]] @ axes)[0]
     steps = under[under <= heights[0] + length]
     up = normals[0] if normals[0, 2] > _MIN_LEVEL_COSINE else np.array([0.0, 0.0, 1.0])
     return place, float(steps.max(initial=heights[0])), up
+
+
+@lru_cache(maxsize=_MAX_SOLES)
+def _list_shifts(sole: RobotSole) -> Floats:
+    """List shifts (k, 2) along and across a sole, nearest first."""
+    length = sole.ball - sole.heel
+    along = np.linspace(-length, length, 2 * _PLACES_TRIED + 1)
+    across = 2.0 * sole.half_width * np.linspace(-1.0, 1.0, 2 * _SIDE_PLACES_TRIED + 1)
+    shifts = np.stack(np.meshgrid(along, across, indexing="ij"), axis=-1).reshape(-1, 2)
+    return freeze(shifts[np.argsort(np.linalg.norm(shifts, axis=1), kind="stable")])
 
 
 def _measure_unevenness(

@@ -16,6 +16,8 @@ from poise.maths import euler, rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.model.limits import EulerBox, Range
 from poise.model.skeleton import Kind, Skeleton, find_free_root
+from poise.runtime.immutable_values import freeze
+from poise.runtime.result_cache import get_or_compute
 
 # of its range: nearer to an end a joint is at its limit
 _LIMIT_MARGIN = 1e-6
@@ -185,8 +187,11 @@ class _Nodes(NamedTuple):
 
 
 def build_tree(skeleton: Skeleton) -> RobotTree:
-    """Build the tree of a robot. Its base is freed where the file has no free joint."""
-    skeleton = skeleton.with_free_root()
+    """Build the tree of a robot, once. Its base is freed where the file has no free joint."""
+    return get_or_compute(skeleton, "robot's tree", None, lambda: freeze(_build_tree(skeleton.with_free_root())))
+
+
+def _build_tree(skeleton: Skeleton) -> RobotTree:
     root = find_free_root(skeleton)
     assert root is not None
     count = len(skeleton)
