@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation, Slerp
 
 import poise
+from poise import kernels
 from poise.maths import rotations
 from poise.maths import vectors as vectors_of_one
 from tests.kernels.kernel_entries import entered
@@ -50,6 +51,33 @@ def test_one_vector_and_many_have_the_same_bits(seed, unit):
         with np.errstate(all="ignore"):
             many = vectors_of_one.normalise(each)
         assert vectors_of_one.normalise(each[0]).tobytes() == many[0].tobytes()
+
+
+@pytest.mark.parametrize("shapes", [((40,), (40,)), ((20, 3), (3,)), ((2,), (30, 2)), ((), (40,)), ((9, 1), (9, 5))])
+@pytest.mark.parametrize("unit", [1e-300, 1.0, 1e160])
+def test_rows_of_a_kernel_have_the_bits_of_one(shapes, unit):
+    kernels.vector_rows  # noqa: B018  (loaded: many rows go to it)
+    rng, (shape, other) = np.random.default_rng(9), shapes
+    q, p = unit_quaternions(rng, int(np.prod(shape))), unit_quaternions(rng, int(np.prod(other)))
+    q, p = q.reshape(*shape, 4), p.reshape(*other, 4)
+    v, w = unit * rng.normal(size=(*shape, 3)), rng.normal(size=(*other, 3))
+    with np.errstate(all="ignore"):  # of one as of many, huge squares are infinite
+        for call, first, second in (
+            (rotations.multiply, q, p),
+            (rotations.rotate, q, w),
+            (rotations.rotate, p, v),
+            (vectors_of_one.cross, v, w),
+        ):
+            many = call(first, second)
+            sizes = first.shape[-1], second.shape[-1]
+            pairs = (
+                np.broadcast_to(each, (*many.shape[:-1], size))
+                for each, size in zip((first, second), sizes, strict=True)
+            )
+            alone = [call(a, b) for a, b in zip(*(each.reshape(-1, each.shape[-1]) for each in pairs), strict=True)]
+            assert many.tobytes() == np.array(alone).tobytes()
+        alone = [vectors_of_one.normalise(each) for each in v.reshape(-1, 3)]
+        assert vectors_of_one.normalise(v).tobytes() == np.array(alone).tobytes()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 101])

@@ -71,5 +71,6 @@ __getattr__ = make_lazy_getattr(
     "two_bone",
     "unit_rows",
     "vec_quat",
+    "vector_rows",
     "world_errors",
 )

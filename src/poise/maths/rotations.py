@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InputError
 from poise.maths.arrays import Floats, broadcast_together, check_finite
-from poise.maths.vectors import cross, find_largest_part, sum_squares
+from poise.maths.vectors import apply_to_rows, cross, find_largest_part, sum_squares
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 IDENTITY.setflags(write=False)
+_CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 _UNIT_TOLERANCE = 1e-14  # ten times the rounding error of a normalised squared length
 _SMALL_ANGLE_RAD = 1e-9  # [rad] below, slerp weights equal linear ones to rounding
 _OPPOSITE_SQUARED_LENGTH = 1e-30  # |a + b|^2 of opposite unit vectors; any perpendicular axis is used
@@ -80,6 +81,9 @@ def multiply(a: Floats, b: Floats) -> Floats:
                 aw * bz + az * bw + ax * by - ay * bx,
             ]
         )
+    result = apply_to_rows("vector_rows.multiply_rows", a, b, 4)
+    if result is not None:
+        return result
     aw, ax, ay, az = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
     bw, bx, by, bz = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
     w = aw * bw - ax * bx - ay * by - az * bz
@@ -93,7 +97,7 @@ def multiply(a: Floats, b: Floats) -> Floats:
 
 def inverse(q: Floats) -> Floats:
     """Invert unit quaternions (..., 4). The vector part is negated."""
-    return q * np.array([1.0, -1.0, -1.0, -1.0])
+    return q * _CONJUGATE
 
 
 def rotate(q: Floats, v: Floats) -> Floats:
@@ -102,6 +106,9 @@ def rotate(q: Floats, v: Floats) -> Floats:
         (w, x, y, z), (a, b, c) = q.tolist(), v.tolist()
         s, t, u = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
         return np.array([a + w * s + (y * u - z * t), b + w * t + (z * s - x * u), c + w * u + (x * t - y * s)])
+    result = apply_to_rows("vector_rows.rotate_rows", q, v, 3)
+    if result is not None:
+        return result
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
     a, b, c = v[..., 0], v[..., 1], v[..., 2]
     s, t, u = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)  # np.cross takes twice as long

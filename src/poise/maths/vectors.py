@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from poise.kernels.entries import find_native_kernel
 from poise.maths.arrays import Floats
 
 UP = np.array([0.0, 0.0, 1.0])
@@ -13,6 +14,8 @@ UP.setflags(write=False)
 _ONE_VECTOR, _ONE_ROW = (3,), (1, 3)
 # NumPy sums so many parts in order: column by column they are the same bits in a third to a fifth of the time
 _FEW_PARTS = range(2, 8)
+_FLOAT_DTYPE = np.dtype(np.float64)
+_FEW_NUMBERS = 48  # of the result of a product: below it NumPy takes no longer than to prepare a kernel's arguments
 
 
 def dot(a: Floats, b: Floats) -> Floats:
@@ -56,6 +59,9 @@ def cross(a: Floats, b: Floats) -> Floats:
     if a.ndim == 1 and b.ndim == 1:  # Python floats: the same bits in a tenth of the time
         (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
         return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
+    result = apply_to_rows("vector_rows.cross_rows", a, b, 3)
+    if result is not None:
+        return result
     x = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
     y = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
     return np.stack([x, y, a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)
@@ -66,7 +72,7 @@ def normalise(v: Floats) -> Floats:
     if v.shape == _ONE_VECTOR:  # as in `cross`
         x, y, z = v.tolist()
         return v / max(math.sqrt(x * x + y * y + z * z), 1e-300)
-    return v / np.maximum(np.sqrt(sum_squares(v)), 1e-300)
+    return v / np.maximum(length(v), 1e-300)[..., None]
 
 
 def remove_component(v: Floats, axis: Floats) -> Floats:
@@ -114,4 +120,30 @@ def length(v: Floats) -> Floats:
         x, y, z = v[0].tolist()
         squared_length = x * x + y * y + z * z
         return np.array([math.sqrt(squared_length)])
-    return np.sqrt((v**2).sum(axis=-1))
+    is_many = v.shape[-1:] == _ONE_VECTOR and v.size > _FEW_NUMBERS and v.dtype == _FLOAT_DTYPE
+    measure = find_native_kernel("vector_rows.measure_lengths") if is_many else None
+    if measure is None:
+        return np.sqrt(sum_squares(v)[..., 0])
+    lengths = np.empty(v.shape[:-1])
+    measure(np.ascontiguousarray(v).reshape(-1, 3), lengths.reshape(-1))
+    return lengths
+
+
+def apply_to_rows(name: str, a: Floats, b: Floats, count: int) -> Floats | None:
+    """Apply a kernel to rows of a and b. The result has `count` numbers a row.
+
+    It has the bits of the same operations in NumPy, in a tenth of the time. None for few rows, before the kernel is
+    loaded, and for arrays that repeat otherwise than by whole leading axes.
+    """
+    if a.size + b.size <= _FEW_NUMBERS:
+        return None
+    kernel, shape, other = find_native_kernel(name), a.shape[:-1], b.shape[:-1]
+    if len(other) > len(shape):
+        shape, other = other, shape
+    is_repeated = shape[len(shape) - len(other) :] == other
+    if kernel is None or not is_repeated or a.dtype != _FLOAT_DTYPE or b.dtype != _FLOAT_DTYPE:
+        return None
+    result = np.empty((*shape, count))
+    rows = (np.ascontiguousarray(each).reshape(-1, each.shape[-1]) for each in (a, b))
+    kernel(*rows, result.reshape(-1, count))
+    return result

@@ -264,6 +264,7 @@ def compute_table_maps(table: KinematicsTable, map_count: int, q: Floats, packed
     if numpy_kinematics.KernelState.is_pending and numpy_kinematics.can_skip_kernels(len(q)):
         numpy_kinematics.compute_world_maps(table.constants, q, table.q_columns, packed_offsets, maps)
         return maps
+    kernels.vector_rows  # noqa: B018  (loaded here: what moves many frames has many rows, see `apply_to_rows`)
     _choose_maps_kernel()(table.constants, q, table.q_columns, packed_offsets, workspace, maps)
     return maps
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,6 +12,9 @@ import numpy as np
 from poise.runtime.result_cache import select_own_fields
 
 Value = TypeVar("Value")
+
+_PLAIN_TYPES = frozenset((type(None), bool, int, float, str))
+_MAX_TYPES = 256  # whose fields are kept: there are some 60
 
 
 class FrozenValue:
@@ -44,13 +48,25 @@ def freeze(value: Value) -> Value:
     """
     if isinstance(value, np.ndarray):
         value.setflags(write=False)
-    elif isinstance(value, tuple):
-        for part in value:
+        return value
+    for part in _list_parts(value):
+        if type(part) not in _PLAIN_TYPES:  # most parts are names and numbers
             freeze(part)
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            freeze(part)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, FrozenValue | type):
-        for field in dataclasses.fields(value):
-            freeze(getattr(value, field.name))
     return value
+
+
+def _list_parts(value: Any) -> Iterable[Any]:
+    """List what a tuple, a mapping or a dataclass holds. Frozen values, and others, hold nothing to freeze."""
+    if isinstance(value, tuple):
+        return value
+    if isinstance(value, dict | Mapping):  # a dictionary is found first: the test of other mappings is slow
+        return value.values()
+    return [getattr(value, name) for name in _list_field_names(type(value))]
+
+
+@lru_cache(maxsize=_MAX_TYPES)
+def _list_field_names(value_type: type) -> tuple[str, ...]:
+    """List the fields of a dataclass. A frozen value has none to freeze."""
+    if not dataclasses.is_dataclass(value_type) or issubclass(value_type, FrozenValue):
+        return ()
+    return tuple(field.name for field in dataclasses.fields(value_type))
