@@ -91,3 +91,12 @@ def test_the_page_has_the_words_of_the_table(done, tmp_path):
     assert done.report.bounds["leftLowerLeg"] == MAX_PLANTED_LEG_ERROR_DEG
     limb = next(limb for limb in done.report.limbs if limb.role == "leftLowerLeg")
     assert done.report.angles["leftLowerLeg"].max() == pytest.approx(limb.most)
+
+
+def test_a_robot_whose_torso_carries_the_hips_is_drawn_as_a_whole(data):
+    walk = poise.load(data / "bvh/walk_mass.bvh")
+    with pytest.warns(poise.PoiseWarning, match="tendons"):
+        robot = poise.load(data / "mjcf/humanoid.xml")
+    done = poise.retarget(walk, robot, ground=False)
+    drawn = set(build_motion_scene(done).target.bones.ravel().tolist())
+    assert drawn >= set(done.bodies[1].rows.values())

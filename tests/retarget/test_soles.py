@@ -12,6 +12,7 @@ from poise.ground.contact.soles import find_soles
 from poise.ground.figure.figure import figure_of
 from poise.ground.figure.motion import motion_of, rest_motion
 from poise.maths import rotations
+from poise.maths.vectors import normalise
 from poise.retargeting.body import measure_body
 from poise.retargeting.hand_contact import compute_touch_weights
 from poise.retargeting.paired_soles import find_foot_pair
@@ -81,3 +82,17 @@ def test_the_weight_of_hands_fades_where_an_arm_bears():
     assert not weights[bears].any()
     assert weights[0] == pytest.approx(1.0)
     assert np.abs(np.diff(weights)).max() < 0.2
+
+
+@pytest.mark.parametrize("name", ["mixamo_human_makehuman.glb", "cryptovoxels.vrm"])
+def test_feet_of_a_run_whose_rest_pose_is_a_stride_point_as_in_the_source(data, name):
+    """Its left foot hangs behind at rest and never stands. Taken for level, it pointed 140 degrees off."""
+    run, target = poise.load(data / "fbx/kenney_character.fbx"), poise.load(data / "glb" / name)
+    done = poise.retarget(run, target, ground=False)
+    for side in ("left", "right"):
+        ways = []
+        for clip, body in zip((done.source, done), done.bodies, strict=True):
+            ankles, toes = (clip.poses.world.positions[:, body.rows[f"{side}{part}"]] for part in ("Foot", "Toes"))
+            ways.append(normalise(rotations.rotate(body.world_turn, toes - ankles)))
+        angles = np.degrees(np.arccos(np.clip((ways[0] * ways[1]).sum(axis=1), -1.0, 1.0)))
+        assert angles.max() < 30.0  # a flat foot's toes are 13 degrees below its ankle in one file, 24 in another

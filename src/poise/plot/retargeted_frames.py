@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,7 +143,10 @@ def _find_stands(contacts: Contacts | None, count: int) -> Bools:
 
 
 def _build_lines(points: Floats, body: Body, missed: dict[str, Bools]) -> FigureLines:
-    """Build the lines of a figure. Joints that lead to none with a role are left out."""
+    """Build the lines of a figure.
+
+    Joints that lead to none with a role are left out, and so are those above the first one that has a role or branches.
+    """
     rows, joints = body.rows, _list_joints(body)
     is_body = np.isin(np.arange(len(body.skeleton)), list(rows.values()))
     for row, parent in reversed(joints):
@@ -150,8 +154,9 @@ def _build_lines(points: Floats, body: Body, missed: dict[str, Bools]) -> Figure
     starts = {rows[f"{side}{part}"]: (side, limb) for side in SIDES for limb in _LIMBS for part in _LIMBS[limb]
               if f"{side}{part}" in rows}  # fmt: skip
     roles = {row: role for role, row in rows.items()}
-    hips = body.spine.rows[0]
-    colours, segments = {hips: BODY_COLOUR}, {hips: ""}
+    branches = Counter(parent for row, parent in joints if is_body[row])
+    first = next(row for row, _ in joints if is_body[row] and (row in roles or branches[row] > 1))
+    colours, segments = {first: BODY_COLOUR}, {first: ""}
     bones: list[tuple[int, int]] = []
     for row, parent in joints:
         if parent not in colours or not is_body[row]:

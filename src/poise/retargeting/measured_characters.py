@@ -16,7 +16,6 @@ from poise.ground.figure.figure import figure_of
 from poise.ground.figure.motion import motion_of
 from poise.ground.figure.speeds import lone_frames
 from poise.ground.plant import even
-from poise.maths.arrays import Floats
 from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig, free_root
@@ -124,10 +123,8 @@ def measure_target(target: Rig, pairs: Match) -> tuple[Body, Standing]:
     joints, clips = pairs.list_joints(of_target=True), [clip for clip in target.clips if len(clip)]
 
     def measure() -> tuple[Body, Standing]:
-        flat_feet: dict[str, Floats] = {}
-        if clips and not shows_soles_at_rest(target):
-            flat_feet = select_flat_feet(analyse_ground(clips[0], target).measure_flat_feet(), joints)
-        body = _measure_whole_body(target, joints, clips, None, flat_feet)
+        ground = analyse_ground(clips[0], target) if clips and not shows_soles_at_rest(target) else None
+        body = _measure_whole_body(target, joints, clips, None, ground)
         return freeze((body, measure_rest_standing(target, body)))
 
     return get_or_compute(target, "measured target", tuple(joints.items()), measure)
@@ -155,20 +152,27 @@ def _measure_clip(
     chosen, first_notes = (sampled, ()) if first == "keep" else (rest, first_notes)
     rig = _declare_legs(rig, sources)
     ground = analyse_ground(chosen, rig)
-    flat_feet = {} if shows_soles_at_rest(rig) else select_flat_feet(ground.measure_flat_feet(), sources)
-    body = stand_with_carrier(_measure_whole_body(rig, sources, [rest], front, flat_feet), chosen)
+    shown = None if shows_soles_at_rest(rig) else ground
+    body = stand_with_carrier(_measure_whole_body(rig, sources, [rest], front, shown), chosen)
     standing = measure_standing(chosen, ground, body)
     return MeasuredClip(None if chosen is clip else chosen, ground, body, standing, (*notes, *first_notes))
 
 
 def _measure_whole_body(
-    rig: Rig, joints: Mapping[str, str], clips: Sequence[Clip], front: Clip | None, flat_feet: Mapping[str, Floats]
+    rig: Rig, joints: Mapping[str, str], clips: Sequence[Clip], front: Clip | None, ground: ClipGround | None
 ) -> Body:
-    """Measure a character with its arms completed."""
+    """Measure a character with its arms completed.
+
+    ground  how feet stand in a clip, where the rest pose does not show it
+    """
     arms = complete_arms(rig, joints)
     clips = [extend_clip(clip, arms.skeleton) for clip in clips]
     front = None if front is None else extend_clip(front, arms.skeleton)
-    return measure_body(arms.skeleton, arms.joints, clips, front=front, flat_feet=flat_feet)._replace(added=arms.added)
+    flat_feet = {} if ground is None else select_flat_feet(ground.measure_flat_feet(), joints)
+    body = measure_body(arms.skeleton, arms.joints, clips, front=front, flat_feet=flat_feet)._replace(added=arms.added)
+    if ground is None or ground.pair is None:
+        return body
+    return body._replace(segments=ground.pair.pair_segments(body.segments))
 
 
 def _declare_legs(rig: Rig, joints: Mapping[str, str]) -> Rig:

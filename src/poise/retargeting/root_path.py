@@ -101,8 +101,7 @@ class ClipGround(NamedTuple):
         """Measure the axes of flat feet by joint."""
         if self.analysis is None or self.motion is None or self.contacts is None:
             return {}
-        axes = measure_flat_feet(self.motion, self.analysis.soles, self.contacts)
-        return axes if self.pair is None else self.pair.pair_axes(axes, self.motion.figure.legs)
+        return measure_flat_feet(self.motion, self.analysis.soles, self.contacts)
 
 
 def analyse_ground(clip: Clip, rig: Rig) -> ClipGround:
