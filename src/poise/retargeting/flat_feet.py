@@ -20,19 +20,29 @@ _MIN_FLAT_FRAMES = 5
 _MIN_HEADING = 0.3
 
 
-def measure_flat_feet(motion: Motion, soles: Soles, contacts: Contacts) -> dict[str, Floats]:
+def measure_flat_feet(
+    motion: Motion, soles: Soles, contacts: Contacts, *, stands_at_rest: bool = True
+) -> dict[str, Floats]:
     """Measure the axes (3, 3) of feet and toes by joint.
 
     The first axis is the heading in the plane of the sole, from heel to ball. The second is the sole's normal: up, on
     average over the frames in which heel and ball stand. Those of the toes are the foot's at that time.
+
+    stands_at_rest  whether the rest pose shows feet that are flat in too few frames; they have the normals of their
+                    soles where it does not, and toes as where they touch the ground
     """
     axes: dict[str, Floats] = {}
     for column, leg in enumerate(motion.figure.legs):
         flat = contacts.heel[:, column] & contacts.ball[:, column]
-        if leg.side not in SIDES or flat.sum() < _MIN_FLAT_FRAMES:
+        is_shown = flat.sum() >= _MIN_FLAT_FRAMES
+        if leg.side not in SIDES or (stands_at_rest and not is_shown):
             continue
+        if not is_shown:
+            on = contacts.any[:, column]
+            flat = on if on.any() else np.ones_like(on)
         foot = motion.turns[flat, column, FOOT]
-        normal = normalise(rotations.rotate(rotations.inverse(foot), UP).mean(axis=0))
+        ups = rotations.rotate(rotations.inverse(foot), UP).mean(axis=0)
+        normal = normalise(ups if is_shown else soles.normals[column])
         heading = remove_component(normalise(soles.ball[column] - soles.heel[column]), normal)
         if float(np.linalg.norm(heading)) < _MIN_HEADING:
             continue

@@ -1,4 +1,4 @@
-"""Sole and axes of a foot on its toes, from the other foot."""
+"""Sole and axes of a foot measured on its toes."""
 
 from __future__ import annotations
 

@@ -101,7 +101,8 @@ class ClipGround(NamedTuple):
         """Measure the axes of flat feet by joint."""
         if self.analysis is None or self.motion is None or self.contacts is None:
             return {}
-        return measure_flat_feet(self.motion, self.analysis.soles, self.contacts)
+        stands_at_rest = _stands_at_rest(self.motion.figure)
+        return measure_flat_feet(self.motion, self.analysis.soles, self.contacts, stands_at_rest=stands_at_rest)
 
 
 def analyse_ground(clip: Clip, rig: Rig) -> ClipGround:
