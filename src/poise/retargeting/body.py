@@ -11,7 +11,7 @@ import numpy as np
 from poise.errors import InputError
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.vectors import cross, normalise, remove_component
+from poise.maths.vectors import cross, length, measure_length, normalise, remove_component
 from poise.model.anatomy.carrier import find_standing_turn
 from poise.model.anatomy.rest_geometry import (
     BendHinge,
@@ -255,7 +255,7 @@ def _find_trunk(skeleton: Skeleton, rows: Mapping[str, int], points: Floats) -> 
 
 
 def _measure_chain(rows: list[int], points: Floats) -> JointChain:
-    lengths = np.linalg.norm(np.diff(points[rows], axis=0), axis=-1) if rows else np.zeros(0)
+    lengths = length(np.diff(points[rows], axis=0)) if rows else np.zeros(0)
     total = float(lengths.sum())
     steps = lengths / total if total > 0.0 else np.full(len(lengths), 1.0 / max(len(lengths), 1))
     fractions = np.concatenate([[0.0], np.cumsum(steps)])[: len(rows)]
@@ -265,7 +265,7 @@ def _measure_chain(rows: list[int], points: Floats) -> JointChain:
 
 
 def _measure_limb(points: Floats, rows: list[int]) -> float:
-    return float(np.linalg.norm(np.diff(points[rows], axis=0), axis=-1).sum())
+    return float(length(np.diff(points[rows], axis=0)).sum())
 
 
 class _SegmentBuilder:
@@ -312,13 +312,13 @@ class _SegmentBuilder:
         bones = {f"{side}Shoulder": self._find_shoulder_bone(side) for side in SIDES if f"{side}Shoulder" in self._rows}
         for row, after in zip(trunk_rows, [*trunk_rows[1:], -1], strict=True):
             bone = self._points[after] - self._points[row] if after >= 0 else np.zeros(3)
-            is_long = float(np.linalg.norm(bone)) > _SAME_POSITION_FRACTION * self._size
+            is_long = measure_length(bone) > _SAME_POSITION_FRACTION * self._size
             bones[f"joint {row}"] = normalise(bone) if is_long else self._reference.body.up
         return {name: bone @ self._body_axes for name, bone in bones.items()}
 
     def _find_shoulder_bone(self, side: str) -> Floats:
         bone = self._points[self._rows[f"{side}UpperArm"]] - self._points[self._rows[f"{side}Shoulder"]]
-        return normalise(bone) if float(np.linalg.norm(bone)) > 0.0 else self._reference.body.left
+        return normalise(bone) if measure_length(bone) > 0.0 else self._reference.body.left
 
     def _find_segment_axes(self, role: str) -> Floats:
         """Find the axes (3, 3) of a segment in the reference pose.
@@ -360,7 +360,7 @@ class _SegmentBuilder:
         side, part = split_role(role)
         next_row = self._rows.get(f"{side}{NEXT_PARTS.get(part, '')}")
         bone = np.zeros(3) if next_row is None else self._points[next_row] - self._points[self._rows[role]]
-        if float(np.linalg.norm(bone)) <= _SAME_POSITION_FRACTION * self._size:
+        if measure_length(bone) <= _SAME_POSITION_FRACTION * self._size:
             return self._axes[role].bone if role in self._axes else -self._reference.body.up
         return normalise(bone)
 
@@ -389,7 +389,7 @@ class _SegmentBuilder:
             return _build_axes(bone, self._axes[role].flexion_axis, self._reference.body.left)
         sign = -1.0 if side == "left" else 1.0
         thumb = remove_component(self._find_thumb(side), bone)
-        if float(np.linalg.norm(thumb)) < _MIN_THUMB_SINE:
+        if measure_length(thumb) < _MIN_THUMB_SINE:
             thumb = cross(self._find_hinge(f"{side}LowerArm"), self._find_bone(f"{side}LowerArm"))
         return _build_axes(bone, sign * thumb, self._reference.body.left)
 
@@ -402,7 +402,7 @@ class _SegmentBuilder:
         while self._reference.skeleton.children[end]:
             end = self._reference.skeleton.children[end][0]
         way = self._points[end] - self._points[self._rows[f"{side}Hand"]]
-        return normalise(way) if float(np.linalg.norm(way)) > _SAME_POSITION_FRACTION * self._size else np.zeros(3)
+        return normalise(way) if measure_length(way) > _SAME_POSITION_FRACTION * self._size else np.zeros(3)
 
     def _find_finger_axes(self, side: str, part: str) -> Floats:
         """Find the axes of a finger's joint: bone and flexion axis."""
@@ -416,12 +416,8 @@ class _SegmentBuilder:
         next_row = self._rows.get(f"{side}{NEXT_PARTS.get(part, '')}")
         ends = list(self._reference.skeleton.children[row]) if next_row is None else [next_row]
         bones: list[Floats] = [self._points[end] - self._points[row] for end in ends]
-        bone = bones[0] if len(bones) == 1 else max(bones, key=_measure, default=np.zeros(3))
-        return normalise(bone) if float(np.linalg.norm(bone)) > _SAME_POSITION_FRACTION * self._size else default
-
-
-def _measure(vector: Floats) -> float:
-    return float(np.linalg.norm(vector))
+        bone = bones[0] if len(bones) == 1 else max(bones, key=measure_length, default=np.zeros(3))
+        return normalise(bone) if measure_length(bone) > _SAME_POSITION_FRACTION * self._size else default
 
 
 def _build_axes(first: Floats, second: Floats, substitute: Floats) -> Floats:
@@ -433,7 +429,7 @@ def _build_axes(first: Floats, second: Floats, substitute: Floats) -> Floats:
     for replacement in range(3):
         direction = second if replacement == 0 else np.roll(substitute, replacement - 1)
         across = remove_component(direction, first)
-        if float(np.linalg.norm(across)) > _MIN_AXIS_LENGTH:
+        if measure_length(across) > _MIN_AXIS_LENGTH:
             across, axes = normalise(across), np.empty((3, 3))
             axes[:, 0], axes[:, 1], axes[:, 2] = first, across, cross(first, across)
             return axes

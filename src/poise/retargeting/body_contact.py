@@ -15,7 +15,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import compute_fade, count_frames
 from poise.maths.smoothing import average_hann, smoothstep
-from poise.maths.vectors import dot
+from poise.maths.vectors import dot, length
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
@@ -86,7 +86,7 @@ class Parts(NamedTuple):
         way = wrist[:, None] - self.starts
         along = np.clip(dot(way, self.ways) / np.maximum(dot(self.ways, self.ways), 1e-12), 0.0, 1.0)
         offsets = way - along[..., None] * self.ways
-        lengths = np.linalg.norm(offsets, axis=-1)
+        lengths = length(offsets)
         sides = offsets / np.maximum(lengths, _LEAST_WAY)[..., None]
         return _Distances(along, sides, lengths - self.radii)
 

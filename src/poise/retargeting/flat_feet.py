@@ -11,7 +11,7 @@ from poise.ground.contact.soles import Soles
 from poise.ground.figure.motion import FOOT, TOES, Motion
 from poise.maths import rotations
 from poise.maths.arrays import Floats
-from poise.maths.vectors import UP, normalise, remove_component
+from poise.maths.vectors import UP, cross, normalise, remove_component
 from poise.model.roles.bone_names import SIDES
 
 # flat frames without which a clip does not show the sole
@@ -47,7 +47,7 @@ def measure_flat_feet(
         if float(np.linalg.norm(heading)) < _MIN_HEADING:
             continue
         heading = normalise(heading)
-        axes[leg.foot] = np.stack([heading, normal, np.cross(heading, normal)], axis=1)
+        axes[leg.foot] = np.stack([heading, normal, cross(heading, normal)], axis=1)
         if leg.toes is not None:
             toes = motion.turns[flat, column, TOES]
             between = rotations.as_matrix(rotations.multiply(rotations.inverse(toes), foot)).mean(axis=0)

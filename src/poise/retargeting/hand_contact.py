@@ -7,6 +7,7 @@ import numpy as np
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import compute_fade, count_frames
 from poise.maths.smoothing import average_hann, smoothstep
+from poise.maths.vectors import length
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
@@ -27,7 +28,7 @@ def compute_touch_weights(times: Floats, positions: Floats, body: Body, bears: B
     positions  (F, n, 3) of the source
     bears      (F,) frames in which an arm bears: its hand stays on the ground. The weight fades before and after
     """
-    distance = np.linalg.norm(_find_separation(positions, body), axis=-1) / body.arm_length
+    distance = length(_find_separation(positions, body)) / body.arm_length
     weights = smoothstep(np.clip((_FAR - distance) / (_FAR - _NEAR), 0.0, 1.0))
     smooth = average_hann(weights, count_frames(times, WEIGHT_HALF_WINDOW_S))
     return smooth * compute_fade(times, bears[:, None], BEARING_FADE_S)[:, 0] if bears.any() else smooth
@@ -55,7 +56,7 @@ def bring_hands_together(poses: Pose, weights: Floats, source_positions: Floats,
 
 def measure_hand_distances(positions: Floats, body: Body) -> Floats:
     """Measure the distance (F,) of both wrists in arm lengths."""
-    return np.linalg.norm(_find_separation(positions, body), axis=-1) / body.arm_length
+    return length(_find_separation(positions, body)) / body.arm_length
 
 
 def _find_separation(positions: Floats, body: Body) -> Floats:

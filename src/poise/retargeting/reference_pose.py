@@ -75,7 +75,7 @@ def find_reference_pose(
         return _find_upright_frame(skeleton, joints, searched[0])
     forward = snap_to_axis(body.forward, _HEADING_COSINE)
     forward = normalise(forward - body.up * float(forward @ body.up))
-    world_axes = np.stack([forward, np.cross(body.up, forward), body.up])
+    world_axes = np.stack([forward, cross(body.up, forward), body.up])
     at_rest = ReferencePose(skeleton, body, world_axes, "the rest pose", is_rest=True)
     if not searched or _measure_lean(at_rest, body.up) <= _MAX_UPRIGHT_DEG:
         return at_rest
@@ -146,7 +146,7 @@ def _find_upright_frame(skeleton: Skeleton, joints: Mapping[str, str], clip: Cli
     return ReferencePose(
         posed,
         find_body_frame(posed, joints),
-        np.stack([forward, np.cross(up, forward), up]),
+        np.stack([forward, cross(up, forward), up]),
         f"frame {frame * stride} of clip {clip.name!r}",
         is_rest=False,
         poses=poses[upright],

@@ -11,7 +11,7 @@ from poise.ground.legs.swing import Between, between_of
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import take_frames
 from poise.maths.smoothing import smoothstep
-from poise.maths.vectors import dot, median
+from poise.maths.vectors import dot, length, median
 from poise.model.pose import Pose
 from poise.model.roles.bone_names import SIDES
 from poise.retargeting.body import Body
@@ -97,8 +97,8 @@ def measure_step_widths(positions: Floats, body: Body, standing: Bools, between:
         places[start : stop + 1, column] = median(places[start : stop + 1, column])
     places = _interpolate(places, between)
     across = points["UpperLeg"][:, 0] - points["UpperLeg"][:, 1]
-    hips = float(median(np.linalg.norm(across, axis=-1)))
-    level = np.linalg.norm(across[:, :2], axis=-1)
+    hips = float(median(length(across)))
+    level = length(across[:, :2])
     way = across * [1.0, 1.0, 0.0] / np.maximum(level, 1e-300)[:, None]
     share = (level / max(hips, 1e-300) - _MIN_LEVEL_HIPS) / (_FULLY_LEVEL_HIPS - _MIN_LEVEL_HIPS)
     return StepWidths(dot(places[:, 0] - places[:, 1], way), way, hips, smoothstep(np.clip(share, 0.0, 1.0)))

@@ -46,22 +46,18 @@ def freeze(value: Value) -> Value:
     Results that are kept for later calls are frozen: who edits one would change the next. Arrays in tuples, mappings
     and dataclasses count, too.
     """
-    if isinstance(value, np.ndarray):
-        value.setflags(write=False)
-        return value
-    for part in _list_parts(value):
-        if type(part) not in _PLAIN_TYPES:  # most parts are names and numbers
-            freeze(part)
+    values: list[Any] = [value]
+    while values:
+        each = values.pop()
+        if isinstance(each, np.ndarray):
+            each.setflags(write=False)
+        elif isinstance(each, tuple):
+            values += [part for part in each if type(part) not in _PLAIN_TYPES]
+        elif isinstance(each, dict | Mapping):  # a dictionary is found first: the test of other mappings is slow
+            values += [part for part in each.values() if type(part) not in _PLAIN_TYPES]
+        else:
+            values += [getattr(each, name) for name in _list_field_names(type(each))]
     return value
-
-
-def _list_parts(value: Any) -> Iterable[Any]:
-    """List what a tuple, a mapping or a dataclass holds. Frozen values, and others, hold nothing to freeze."""
-    if isinstance(value, tuple):
-        return value
-    if isinstance(value, dict | Mapping):  # a dictionary is found first: the test of other mappings is slow
-        return value.values()
-    return [getattr(value, name) for name in _list_field_names(type(value))]
 
 
 @lru_cache(maxsize=_MAX_TYPES)

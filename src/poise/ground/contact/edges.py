@@ -13,7 +13,7 @@ import numpy as np
 
 from poise.ground.figure.footing import Footing
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.vectors import dot, normalise, project_horizontal
+from poise.maths.vectors import dot, length, normalise, project_horizontal
 
 OVER = 0.03  # [m] ground that rises by more under one sole has an edge; a heel or ball so high above it hangs
 _SHARP = 1.5  # and one that a foot does not lie across on its slant rises by more than this over the way there
@@ -95,8 +95,8 @@ def _not_on(off: Floats, points: Floats, hanging: Floats) -> Floats:
 
     hanging  (..., 1) how bad it is that parts hang
     """
-    length = np.linalg.norm(np.diff(points, axis=-2), axis=-1)
-    parts = np.concatenate([length[..., :1], length], axis=-1)
+    steps = length(np.diff(points, axis=-2))
+    parts = np.concatenate([steps[..., :1], steps], axis=-1)
     worse = np.where(off > OVER, _INTO, np.where(off < -OVER, hanging, 0.0))
     return (worse * parts).sum(axis=-1)
 

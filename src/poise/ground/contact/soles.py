@@ -11,7 +11,7 @@ from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, 
 from poise.ground.figure.speeds import Shots, shots_of, velocities
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
-from poise.maths.vectors import dot, median, normalise, project_horizontal
+from poise.maths.vectors import dot, length, median, normalise, project_horizontal
 from poise.model.pose import Pose
 from poise.runtime.immutable_values import freeze
 from poise.runtime.result_cache import get_or_compute
@@ -56,7 +56,7 @@ class Soles:
     @property
     def lengths(self) -> Floats:
         """Distances (L,) from heel to ball [m]. 0 for a foot of one point."""
-        return np.linalg.norm(self.ball - self.heel, axis=-1)
+        return length(self.ball - self.heel)
 
     def points(self, motion: Motion) -> Floats:
         """Return heel, ball and tip (F, L, 3, 3) [m], z up. They are those of each foot in every frame."""
@@ -170,8 +170,8 @@ def _on_floor(motion: Motion, places: Floats, leg: Ints, facing: Floats, floor: 
     ahead = project_horizontal(joint - ankle)
     unknown = (~motion.bends | (hocks & (not four)))[leg, None]
     if unknown.any():
-        length = np.linalg.norm(np.diff(places[:, : ANKLE + 1], axis=1), axis=2).sum(axis=1, keepdims=True)
-        ahead = np.where(unknown, (0.0 if four else _FOOT) * length * facing, ahead)
+        leg_length = length(np.diff(places[:, : ANKLE + 1], axis=1)).sum(axis=1, keepdims=True)
+        ahead = np.where(unknown, (0.0 if four else _FOOT) * leg_length * facing, ahead)
         joint = np.where(unknown, ankle + ahead, joint)
         end = np.where(unknown, joint, end)
     heel = np.where((hocks & four)[leg, None], joint, ankle - HEEL * ahead)
@@ -235,8 +235,8 @@ def find_facing(motion: Motion, frames: Ints) -> Floats:
     else:
         hips, knees, ankles = (places[:, :, place].mean(axis=1) for place in (HIP, KNEE, ANKLE))
         ahead = project_horizontal(knees - (hips + ankles) / 2)
-    length = np.linalg.norm(ahead, axis=1, keepdims=True)
-    return ahead / np.where(length > 0, length, 1.0)
+    level = length(ahead)[:, None]
+    return ahead / np.where(level > 0, level, 1.0)
 
 
 def _flat_frames(motion: Motion, known: Bools | None, shots: Shots | None, *, slow: bool) -> tuple[Bools, Floats]:

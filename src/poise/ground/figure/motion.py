@@ -17,6 +17,7 @@ from poise.ground.figure.figure import Figure
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import measure_step
+from poise.maths.vectors import length
 from poise.model.clip import Clip
 from poise.model.pose import Pose, Transforms
 from poise.model.roles import Leg
@@ -66,7 +67,7 @@ class Motion:
         The height is that over the foot; with a lower hip the character sits or lies.
         """
         places = self.places
-        bones = np.linalg.norm(np.diff(places[:, :, : ANKLE + 1], axis=2), axis=-1).sum(axis=2)
+        bones = length(np.diff(places[:, :, : ANKLE + 1], axis=2)).sum(axis=2)
         foot = np.minimum(places[:, :, ANKLE, 2], places[:, :, BALL, 2])
         return places[:, :, HIP, 2] - foot >= _UPRIGHT * bones
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from poise.ground.figure.motion import BALL, Motion
 from poise.maths.arrays import Bools, Floats, Ints
+from poise.maths.vectors import length
 from poise.runtime.result_cache import get_or_compute
 
 _FASTEST = np.array([15.0, 40.0, 40.0])  # [m/s] hips, knees, ankles: a sprinter's hips reach 12, the ankles 25
@@ -37,7 +38,7 @@ def shots_of(motion: Motion) -> Shots:
 
 def _find_shots(motion: Motion) -> Shots:
     frames = len(motion)
-    moved = np.linalg.norm(np.diff(motion.places[:, :, :BALL], axis=0), axis=-1)  # (F - 1, L, 3) hip, knee, ankle
+    moved = length(np.diff(motion.places[:, :, :BALL], axis=0))  # (F - 1, L, 3) hip, knee, ankle
     step = np.diff(motion.times)
     cut = (moved > step[:, None, None] * _FASTEST + 0.01).any(axis=(1, 2))  # 1 cm: times may repeat
     if frames > _FEW:

@@ -13,7 +13,7 @@ from poise.ground.legs.legs import SMOOTH_S
 from poise.maths import rotations
 from poise.maths.arrays import Floats
 from poise.maths.smoothing import average_hann
-from poise.maths.vectors import UP, dot, normalise, project_horizontal
+from poise.maths.vectors import UP, cross, dot, length, normalise, project_horizontal
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +52,10 @@ def lean_of(motion: Motion, feet: Feet) -> Lean | None:
         return None
     hips = motion.places[:, :, HIP]
     forward = project_horizontal(hips[:, front].mean(axis=1) - hips[:, hind].mean(axis=1))
-    ahead, apart = normalise(forward), np.linalg.norm(forward, axis=-1)
+    ahead, apart = normalise(forward), length(forward)
     way = feet.ankles[:, front].mean(axis=1) - feet.ankles[:, hind].mean(axis=1)
     higher = feet.rise[:, front].mean(axis=1) - feet.rise[:, hind].mean(axis=1)
     angle = np.arctan2(higher, np.maximum(dot(way, ahead), 0.5 * apart))
     angle = average_hann(angle, motion.frames(SMOOTH_S))
     centre = hips.mean(axis=1)
-    return Lean(rotations.about(np.cross(ahead, UP), angle), centre, np.zeros_like(centre))
+    return Lean(rotations.about(cross(ahead, UP), angle), centre, np.zeros_like(centre))

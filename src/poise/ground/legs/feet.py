@@ -24,7 +24,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import take_frames
 from poise.maths.smoothing import smoothstep
-from poise.maths.vectors import UP, make_vertical, normalise, project_horizontal
+from poise.maths.vectors import UP, cross, make_vertical, normalise, project_horizontal
 
 _SAME_HEIGHT_M = 0.0005  # [m] heights that differ by up to twice as much are one: feet that were drawn onto a floor
 _DRIFT = 0.03  # [m] a foot that stands so much higher or lower than others is captured so: legs take that up
@@ -91,7 +91,7 @@ def level_axes(soles: Soles, turns: Floats, leg: Ints) -> Floats:
     times the way to the ball.
     """
     along = normalise(soles.ball - soles.heel)
-    across = np.broadcast_to(np.cross(soles.normals, along)[leg], (*turns.shape[:-1], 3))
+    across = np.broadcast_to(cross(soles.normals, along)[leg], (*turns.shape[:-1], 3))
     return np.where(
         soles.lengths[leg, None] > 0.0, normalise(project_horizontal(rotations.rotate(turns, across))), [1.0, 0.0, 0.0]
     )

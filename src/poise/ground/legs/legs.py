@@ -16,7 +16,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
 from poise.maths.smoothing import average_hann
-from poise.maths.vectors import dot, make_vertical, normalise
+from poise.maths.vectors import cross, dot, length, make_vertical, normalise
 
 SMOOTH_S = 0.15  # [s] to each side: over how long the height of the ground is averaged
 _MAX_REACH = 0.985  # of a leg's length: there a knee moves 6 times as fast as hip and ankle
@@ -48,9 +48,9 @@ class Turned:
 def leg_lengths(motion: Motion) -> tuple[Floats, Floats, Floats]:
     """Return lengths (F, L) [m]: thighs, shins, hips to ankles. The last are the animated distances."""
     places = motion.places
-    thigh = np.linalg.norm(places[:, :, KNEE] - places[:, :, HIP], axis=-1)
-    shin = np.linalg.norm(places[:, :, ANKLE] - places[:, :, KNEE], axis=-1)
-    posed = np.linalg.norm(places[:, :, ANKLE] - places[:, :, HIP], axis=-1)
+    thigh = length(places[:, :, KNEE] - places[:, :, HIP])
+    shin = length(places[:, :, ANKLE] - places[:, :, KNEE])
+    posed = length(places[:, :, ANKLE] - places[:, :, HIP])
     return thigh, shin, posed
 
 
@@ -65,8 +65,8 @@ def longest_reach(motion: Motion) -> Floats:
     They are those animated where these are longer than usual.
     """
     thigh, shin, posed = leg_lengths(motion)
-    length = thigh + shin
-    return np.maximum(_MAX_REACH * length, np.minimum(posed, STRAIGHT * length))
+    whole = thigh + shin
+    return np.maximum(_MAX_REACH * whole, np.minimum(posed, STRAIGHT * whole))
 
 
 def bend_axes(motion: Motion, soles: Soles) -> Floats:
@@ -78,14 +78,14 @@ def bend_axes(motion: Motion, soles: Soles) -> Floats:
     """
     places = motion.places
     thigh, shin = places[:, :, KNEE] - places[:, :, HIP], places[:, :, ANKLE] - places[:, :, KNEE]
-    normal = np.cross(normalise(thigh), normalise(shin))
+    normal = cross(normalise(thigh), normalise(shin))
     inverse = rotations.inverse(motion.turns[:, :, THIGH])
     mean = rotations.rotate(inverse, normal).mean(axis=0)
-    weak = np.linalg.norm(mean, axis=-1) < _STRAIGHT
+    weak = length(mean) < _STRAIGHT
     if weak.any():
         sole = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball - soles.heel, thigh.shape))
         front = np.where(motion.bends[:, None], places[:, :, BALL] - places[:, :, ANKLE], sole)
-        mean = np.where(weak[:, None], rotations.rotate(inverse, np.cross(front, normalise(thigh))).mean(axis=0), mean)
+        mean = np.where(weak[:, None], rotations.rotate(inverse, cross(front, normalise(thigh))).mean(axis=0), mean)
     return rotations.rotate(motion.turns[:, :, THIGH], np.broadcast_to(normalise(mean), thigh.shape))
 
 
@@ -93,7 +93,7 @@ def bend_legs(
     motion: Motion, axes: Floats, feet: Feet, up: Floats, hips: Floats, most: Floats, stretch: float
 ) -> Turned:
     """Bend every leg to its ankle target. Ankles come as near as possible; legs become longer by `stretch` at most."""
-    lengths = np.clip(np.linalg.norm(feet.ankles - hips, axis=-1) / most, 1.0, 1.0 + stretch)
+    lengths = np.clip(length(feet.ankles - hips) / most, 1.0, 1.0 + stretch)
     shape, count = most.shape, most.size
     rows = [np.array(v, order="C").reshape(count, *v.shape[2:]) for v in (motion.places, axes, hips, feet.ankles)]
     thighs, shins, reached = np.empty((count, 4)), np.empty((count, 4)), np.empty((count, 3))
@@ -102,7 +102,7 @@ def bend_legs(
     toes = np.where(motion.bends[:, None], feet.tilt, foot)
     turns = np.stack([thighs.reshape(*shape, 4), shins.reshape(*shape, 4), foot, toes], axis=2)
     ankles = reached.reshape(*shape, 3)
-    return Turned(up, turns, ankles, np.linalg.norm(ankles - feet.ankles, axis=-1), lengths)
+    return Turned(up, turns, ankles, length(ankles - feet.ankles), lengths)
 
 
 def knees_of(motion: Motion, turned: Turned) -> Floats:
@@ -154,6 +154,6 @@ def find_early_heels(motion: Motion, soles: Soles, contacts: Contacts, feet: Fee
     most = np.maximum(np.sin(_MAX_LEAN_RAD), animated + _MORE_LEAN)
     leans = measure_leans(knees_of(motion, bent) - bent.ankles, feet.turns, soles) > most
     leans &= np.minimum(since_start, (motion.times - motion.times[0])[:, None]) >= _MAX_LEAD_S
-    short = np.linalg.norm(feet.ankles - hips, axis=-1) > longest_reach(motion)
+    short = length(feet.ankles - hips) > longest_reach(motion)
     begun = find_last_true(ending & (short | leans)) > find_last_true(~ending)
     return ending & begun

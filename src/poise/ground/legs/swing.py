@@ -13,7 +13,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.frame_masks import find_last_true, find_next_true, measure_time_from, take_frames
 from poise.maths.smoothing import smoothstep
-from poise.maths.vectors import normalise
+from poise.maths.vectors import length, normalise
 
 COAST_S = 0.2  # [s] in which the speed of an ankle over the animated one, and a correction of its foot, die away
 _CUT_OFF = 0.3  # [s] a swing that the clip cuts off is taken to last so long at least
@@ -122,7 +122,7 @@ def _take_speeds(
 def _nearest_turns(vectors: Floats, to: Floats) -> Floats:
     """Return rotation vectors (..., 3) for the same rotations, nearest to others."""
     back = vectors - 2.0 * np.pi * normalise(vectors)
-    nearer = np.linalg.norm(back - to, axis=-1) < np.linalg.norm(vectors - to, axis=-1)
+    nearer = length(back - to) < length(vectors - to)
     return np.where(nearer[..., None], back, vectors)
 
 

@@ -12,6 +12,7 @@ from poise.ground.figure.steps import NEAR
 from poise.ground.trajectory.leg_problem import LegProblem
 from poise.maths.arrays import Floats
 from poise.maths.smoothing import compute_window_max
+from poise.maths.vectors import length
 
 _PROBE_M = 0.015  # [m] to each side over which the slope of the ground is taken: an edge is as wide
 _MAX_SLOPE = 3.0  # a riser counts as ground so steep
@@ -88,9 +89,9 @@ def weigh_pops(problem: LegProblem, values: Floats) -> Floats:
     few large ones, and an eye sees these. After Lawson, Contributions to the theory of linear least maximum
     approximation (1961).
     """
-    wanted = np.linalg.norm(problem.wanted, axis=-1)
+    wanted = length(problem.wanted)
     wanted = compute_window_max(wanted, max(1, round(NEAR / problem.step)))
-    changes = np.linalg.norm(measure_residuals(problem, values).changes + problem.wanted, axis=-1)
+    changes = length(measure_residuals(problem, values).changes + problem.wanted)
     return np.minimum(1.0 + (np.maximum(changes - wanted, 0.0) / _VISIBLE_M) ** 2, _MAX_EMPHASIS)
 
 

@@ -38,7 +38,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
 from poise.maths.frame_masks import find_following
 from poise.maths.smoothing import interpolate_frames, smoothstep
-from poise.maths.vectors import dot, make_vertical, normalise
+from poise.maths.vectors import cross, dot, length, make_vertical, normalise
 
 _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
 # bones in the problem, see `LegProblem`: at first the slope of a knee is 2.5 at most; from there knees go as they do
@@ -273,11 +273,11 @@ def _toe_bend(motion: Motion, soles: Soles, foot: Floats, toes: Floats) -> Float
     )
     along = normalise(soles.ball - soles.heel)
     over = joint - soles.ball
-    height = np.linalg.norm(over - dot(over, along)[..., None] * along, axis=-1)
-    flat = np.arcsin(np.clip(height / np.maximum(np.linalg.norm(soles.tip, axis=-1), 1e-9), 0.0, 1.0))
+    height = length(over - dot(over, along)[..., None] * along)
+    flat = np.arcsin(np.clip(height / np.maximum(length(soles.tip), 1e-9), 0.0, 1.0))
     ahead, tip = (
         rotations.rotate(foot, np.broadcast_to(along, shape)),
         rotations.rotate(toes, np.broadcast_to(soles.tip, shape)),
     )
     across = level_axes(soles, foot, np.arange(shape[1]))
-    return np.arctan2(-dot(across, np.cross(ahead, tip)), dot(ahead, tip)) + flat
+    return np.arctan2(-dot(across, cross(ahead, tip)), dot(ahead, tip)) + flat

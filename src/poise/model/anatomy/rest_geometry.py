@@ -10,7 +10,7 @@ import numpy as np
 from poise.errors import InputError, join_names
 from poise.maths.arrays import Floats
 from poise.maths.rotations import about, rotate, rotation_between, rotation_part
-from poise.maths.vectors import cross, normalise, remove_component, snap_to_axis
+from poise.maths.vectors import cross, measure_length, normalise, remove_component, snap_to_axis
 from poise.model.limits import Range
 from poise.model.numpy_kinematics import compute_world_transforms
 from poise.model.roles.bone_names import SIDES
@@ -79,7 +79,7 @@ def compute_body_frame(skeleton: Skeleton, joints: Mapping[str, str], points: Fl
     leg_direction = normalise(np.mean(knees, axis=0) - hips.mean(axis=0)) if knees else -up
     if (
         not np.isfinite(points).all()
-        or float(np.linalg.norm(left)) < _MIN_SIDE_FRACTION
+        or measure_length(left) < _MIN_SIDE_FRACTION
         or float(leg_direction @ up) > _MAX_THIGH_COSINE
     ):
         message = (
@@ -106,7 +106,7 @@ def _drop_drive_offsets(skeleton: Skeleton, joints: Mapping[str, str], part: str
     left, right = (compute_hinge_axis(skeleton, row) for row in rows)
     cosine = float(left @ right)
     axis = normalise(left + np.copysign(1.0, cosine) * right)
-    is_across = abs(float(axis @ way)) >= _MAX_HINGE_COSINE * float(np.linalg.norm(way))
+    is_across = abs(float(axis @ way)) >= _MAX_HINGE_COSINE * measure_length(way)
     return way if is_across or abs(cosine) < _PARALLEL_COSINE else remove_component(way, axis)
 
 
@@ -223,16 +223,14 @@ def _find_longest_bone(skeleton: Skeleton, points: Floats, row: int) -> Floats |
     children = skeleton.children[row]
     if not children:
         return None
-    return _compute_direction(
-        points, row, max(children, key=lambda child: float(np.linalg.norm(points[child] - points[row])))
-    )
+    return _compute_direction(points, row, max(children, key=lambda child: measure_length(points[child] - points[row])))
 
 
 def _compute_direction(points: Floats, start_row: int, end_row: int) -> Floats | None:
     """Compute the unit vector between two joints. None where both are at the same position."""
     offset = points[end_row] - points[start_row]
     size = float((points.max(axis=0) - points.min(axis=0)).max())
-    return normalise(offset) if float(np.linalg.norm(offset)) > _SAME_POSITION_FRACTION * size else None
+    return normalise(offset) if measure_length(offset) > _SAME_POSITION_FRACTION * size else None
 
 
 # --- Anatomical axes of joints, transported from the zero pose to rest -----------------------------------------------
@@ -500,9 +498,7 @@ class BodySide(NamedTuple):
         foot = self.get_position("Toes") - self.get_position("Foot")
         shin = self.get_position("Foot") - self.get_position("LowerLeg")
         drop = abs(float(foot @ self.body.up))
-        return float(np.linalg.norm(remove_component(foot, self.body.up))) > max(
-            drop, _MIN_FOOT_SHARE * float(np.linalg.norm(shin))
-        )
+        return measure_length(remove_component(foot, self.body.up)) > max(drop, _MIN_FOOT_SHARE * measure_length(shin))
 
     def get_position(self, part: str) -> Floats:
         """Return the rest position of a joint."""
@@ -549,7 +545,7 @@ def compute_leg_axes(limb: BodySide) -> list[JointAxes]:
         foot_bone = _find_foot_bone(limb, hinge)
         level_foot = foot_bone - body.up * float(foot_bone @ body.up)
         foot_forward = (
-            foot_forward + normalise(level_foot) if float(np.linalg.norm(level_foot)) > _MIN_FOOT_SINE else foot_forward
+            foot_forward + normalise(level_foot) if measure_length(level_foot) > _MIN_FOOT_SINE else foot_forward
         )
     flexion_direction, source, is_clear = _find_bend(
         thigh.bone, shin_bone, -foot_forward, "the figure's front and the foot", hinge
@@ -596,7 +592,7 @@ def _find_bend(
     """
     bend_offset = lower_bone - upper_bone * float(lower_bone @ upper_bone)
     expected_direction = project_perpendicular(expected_direction, upper_bone)
-    bend_sine = float(np.linalg.norm(bend_offset))
+    bend_sine = measure_length(bend_offset)
     if hinge is not None:
         axis = hinge.point_like(cross(upper_bone, expected_direction))
         is_clear = hinge.is_bend_side or bend_sine > _CLEAR_BEND_SINE
