@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,21 +27,29 @@ _MAX_MEASURED_CLIPS, _MAX_MEASURED_FRAMES = 16, 1000
 
 
 class SampledWorld(NamedTuple):
-    """World positions (F, n, 3) and rotations (F, n, 4) of frames."""
+    """World positions and rotations of frames.
+
+    positions  (F, n, 3)
+    rotations  (F, 4) of some joints, by row
+    """
 
     positions: Floats
-    rotations: Floats
+    rotations: Mapping[int, Floats]
 
 
-def sample_worlds(clips: Sequence[Clip]) -> list[SampledWorld]:
-    """Sample the frames of clips for measuring a character."""
+def sample_worlds(clips: Sequence[Clip], rows: Iterable[int]) -> list[SampledWorld]:
+    """Sample the frames of clips for measuring a character. Rotations are those of the joints in these rows."""
     chosen = [clip for clip in clips if len(clip)]
     chosen = chosen[:: max(1, -(-len(chosen) // _MAX_MEASURED_CLIPS))]
     total = sum(len(clip) for clip in chosen)
     stride = max(1, -(-total // _MAX_MEASURED_FRAMES))
     worlds = [(clip.poses if stride == 1 else clip.poses[::stride]).world for clip in chosen]
-    # rotations of transforms of their own: kept with the clip they would take half as much memory again
-    return [SampledWorld(world.positions, Transforms(world.skeleton, world.affine).rotations) for world in worlds]
+    measured = sorted(set(rows))
+    sampled: list[SampledWorld] = []
+    for world in worlds:
+        turns = Transforms(world.skeleton, world.affine[:, measured]).rotations
+        sampled.append(SampledWorld(world.positions, {row: turns[:, column] for column, row in enumerate(measured)}))
+    return sampled
 
 
 def measure_bend_axes(
@@ -76,7 +84,7 @@ def _measure_bends(poses: Sequence[SampledWorld], rows: list[int], carriers: lis
     """Measure bend vectors (F, 3) and rotations (F, 4) of carriers."""
     positions = np.concatenate([points[:, rows] for points, _ in poses])
     upper, lower = normalise(positions[:, 1] - positions[:, 0]), normalise(positions[:, 2] - positions[:, 1])
-    return cross(upper, lower), [np.concatenate([turns[:, carrier] for _, turns in poses]) for carrier in carriers]
+    return cross(upper, lower), [np.concatenate([turns[carrier] for _, turns in poses]) for carrier in carriers]
 
 
 def _average_bends(bends: Floats) -> Floats | None:

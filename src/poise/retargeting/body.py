@@ -37,6 +37,7 @@ NEXT_PARTS = {
 }  # fmt: skip
 REQUIRED_PARTS = ("UpperLeg", "LowerLeg", "Foot", "UpperArm", "LowerArm", "Hand")
 
+_TURNING_PARTS = ("Shoulder", *(part for limb in LIMBS for part in limb[:2]))  # whose rotations show axes
 _MAX_ROLES = 256  # whose sides and parts are kept: there are 55, and as many joints of trunks
 # length of a bone relative to the character: below it a joint is where its parent is
 _SAME_POSITION_FRACTION = 1e-6
@@ -123,9 +124,10 @@ def measure_body(
     named = name_detached_feet(skeleton, _drop_shared_joints(joints))
     reference = find_reference_pose(skeleton, named, clips, front)
     carriers = {role: _find_carrier(skeleton, rows, role) for role in rows}
-    worlds = sample_worlds(clips)
-    measured_axes = measure_bend_axes(rows, carriers, worlds)
     spine, neck = _find_trunk(skeleton, rows, reference.body.points)
+    turning = [carriers[role] for role in rows if split_role(role)[1] in _TURNING_PARTS]
+    worlds = sample_worlds(clips, (*turning, *spine.rows, *neck.rows))
+    measured_axes = measure_bend_axes(rows, carriers, worlds)
     builder = _SegmentBuilder(reference, named, (rows, carriers), measured_axes, flat_feet or {})
     segments = builder.build_segments((*spine.rows, *neck.rows))
     if reference.poses is not None:

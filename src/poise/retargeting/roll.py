@@ -41,9 +41,10 @@ def correct_rolls(joints: Mapping[str, RolledJoint], poses: Sequence[SampledWorl
     such as the head, is corrected first, as those below it go by its axes.
     """
     frames = {name: joint.frame for name, joint in joints.items()}
-    if sum(len(world.rotations) for world in poses) < _MIN_FRAMES:
+    if sum(len(world.positions) for world in poses) < _MIN_FRAMES:
         return frames
-    turns = np.concatenate([world.rotations for world in poses])
+    rows = {row for joint in joints.values() for row in (joint.row, *(end for end, _ in joint.ends))}
+    turns = {row: np.concatenate([world.rotations[row] for world in poses]) for row in rows}
     rolls = _measure_rolls(list(joints.values()), turns, {})
     if not any(abs(roll) > _MAX_MEAN_ROLL_RAD for roll in rolls):
         return frames
@@ -55,23 +56,26 @@ def correct_rolls(joints: Mapping[str, RolledJoint], poses: Sequence[SampledWorl
     return frames
 
 
-def _measure_rolls(joints: Sequence[RolledJoint], turns: Floats, corrected: Mapping[int, Floats]) -> list[float]:
+def _measure_rolls(
+    joints: Sequence[RolledJoint], turns: Mapping[int, Floats], corrected: Mapping[int, Floats]
+) -> list[float]:
     """Measure the mean rolls of joints from their neighbours [rad].
 
-    turns      (F, n, 4) world rotations
+    turns      (F, 4) world rotations by row
     corrected  axes (4,) of joints that count in place of those at rest
     """
     if not joints:
         return []
-    by_row = np.swapaxes(turns, 0, 1)
     lower, upper = (
-        rotations.multiply(by_row[[row for row, _ in ends]], np.array([corrected.get(*end) for end in ends])[:, None])
+        rotations.multiply(
+            np.stack([turns[row] for row, _ in ends]), np.array([corrected.get(*end) for end in ends])[:, None]
+        )
         for ends in zip(*(joint.ends for joint in joints), strict=True)
     )
     fractions = np.array([joint.fraction for joint in joints])
     base = rotations.slerp(lower, upper, np.broadcast_to(fractions[:, None], lower.shape[:2]))
     own = rotations.multiply(
-        by_row[[joint.row for joint in joints]], np.array([joint.frame for joint in joints])[:, None]
+        np.stack([turns[joint.row] for joint in joints]), np.array([joint.frame for joint in joints])[:, None]
     )
     between = rotations.multiply(rotations.inverse(base), own)
     angles = rotations.twist_angle(between, np.array([joint.bone for joint in joints])[:, None])
