@@ -161,10 +161,10 @@ def test_a_target_is_searched_and_measured_once_for_all_clips(monkeypatch):
 def test_of_many_clips_some_are_sampled():
     rig = poise.load(samples.path("humanoid.glb"))
     clips = [rig.clips[0].resample(480)] * 70
-    worlds = sample_worlds(clips)
+    worlds = sample_worlds(clips, [0])
     assert 10 <= len(worlds) <= 16
     assert 500 <= sum(len(world.positions) for world in worlds) <= 1016  # a frame of each may be over
-    assert len(sample_worlds(clips[:3])) == 3
-    assert sample_worlds([]) == []
+    assert len(sample_worlds(clips[:3], [0])) == 3
+    assert sample_worlds([], [0]) == []
     empty = poise.Clip(np.zeros(0), clips[0].poses[:0])
-    assert len(sample_worlds([empty, clips[0]] * 9)) == 9
+    assert len(sample_worlds([empty, clips[0]] * 9, [0])) == 9

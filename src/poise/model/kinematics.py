@@ -427,12 +427,13 @@ def pack_local_offsets(table: KinematicsTable, local_offsets: LocalOffsets) -> F
     )
     if any_offsets is None:
         return np.empty((0, 6 * row_count))
-    packed_offsets = np.ones((len(any_offsets), row_count, 6))
+    packed_offsets = np.empty((len(any_offsets), row_count, 6))
     packed_offsets[..., :3] = (
         0.0 if local_offsets.translations is None else local_offsets.translations.take(table.joint_rows, axis=1)
     )
-    if local_offsets.scales is not None:
-        packed_offsets[..., 3:] = local_offsets.scales.take(table.joint_rows, axis=1)
+    packed_offsets[..., 3:] = (
+        1.0 if local_offsets.scales is None else local_offsets.scales.take(table.joint_rows, axis=1)
+    )
     if len(table.free_indices):
         packed_offsets[:, table.free_indices, :3] = 0.0
     return packed_offsets.reshape(len(any_offsets), 6 * row_count)

@@ -11,6 +11,7 @@ from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints
 from poise.maths.vectors import cross, dot, length, normalise
 from poise.model.pose import Pose, Transforms
+from poise.model.pose_draft import PoseDraft
 from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import Kind, Skeleton
 from poise.retargeting.body import Body, Segment
@@ -68,7 +69,7 @@ def move_limb_ends(poses: Pose, body: Body, parts: tuple[str, str, str], moves: 
     frames = np.flatnonzero(moves.any(axis=(1, 2)))
     if not len(frames):
         return poses
-    q = np.array(poses.q)
+    draft = PoseDraft(poses)
     columns = [column for column in range(len(SIDES)) if moves[:, column].any()]
     rows = [tuple(body.rows[f"{SIDES[column]}{part}"] for part in parts) for column in columns]
     segments = [body.segments[f"{SIDES[column]}{parts[0]}"] for column in columns]
@@ -83,11 +84,11 @@ def move_limb_ends(poses: Pose, body: Body, parts: tuple[str, str, str], moves: 
     upper, lower = (
         np.split(turns, len(columns)) for turns in compute_limb_rotations(limb, _shorten(limb, goal, stretch))
     )
-    moved = q[frames]
+    moved = draft.q[frames]
     for own, *turns in zip(rows, upper, lower, strict=True):
         _turn_limb(poses.skeleton, chosen, moved, own, *turns)
-    q[frames] = moved
-    return Pose(poses.skeleton, q, poses.translations, poses.scales)
+    draft.q[frames] = moved
+    return draft.finish()
 
 
 def _find_limb(chosen: ChosenFrames, segment: Segment, rows: tuple[int, ...]) -> LimbPoints:

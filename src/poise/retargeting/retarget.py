@@ -459,6 +459,8 @@ class Hands(NamedTuple):
 def _move_hands(job: Transfer, bare: Pose, planted: Planted | None) -> tuple[Pose, Hands]:
     """Move hands near the body or each other."""
     poses, hands = _move_arm_ends(job, bare, planted)
+    if poses.skeleton is bare.skeleton:
+        return poses, hands
     is_same = poses.q is bare.q
     return (bare if is_same else Pose(bare.skeleton, poses.q, bare.translations, bare.scales)), hands
 

@@ -40,7 +40,7 @@ def _find_shots(motion: Motion) -> Shots:
     frames = len(motion)
     moved = length(np.diff(motion.places[:, :, :BALL], axis=0))  # (F - 1, L, 3) hip, knee, ankle
     step = np.diff(motion.times)
-    cut = (moved > step[:, None, None] * _FASTEST + 0.01).any(axis=(1, 2))  # 1 cm: times may repeat
+    cut: Bools = np.any(moved > step[:, None, None] * _FASTEST + 0.01, axis=(1, 2))  # 1 cm: times may repeat
     if frames > _FEW:
         legs = moved[:4].mean(axis=(1, 2))
         cut[0] |= bool(legs[0] > _ALONE and (legs[0] * step[1:4] > 2.0 * legs[1:4] * step[0]).all())
