@@ -135,6 +135,16 @@ class TestStretch:
         assert locked(data, "run_mass").poses.translations is None
 
 
+def test_feet_on_the_lowest_rungs_of_a_climb_stay_there(data):
+    """The floor was at the median of all stances, and those below it were pulled up by half a leg."""
+    ladder = load(data / "bvh/cmu_01_03_climb_ladder.bvh")
+    frames = slice(300, 1300, 4)
+    climb = Clip(ladder.clips[0].times[frames], ladder.clips[0].poses[frames], "climb")
+    before, after = (motion_of(clip, figure_of(climb)).places for clip in (climb, lock_feet(climb, rig=ladder)))
+    assert np.ptp(before[:, :, ANKLE, 2]) > 0.8
+    assert np.abs(after - before)[:, :, ANKLE, 2].max() < 0.12
+
+
 def test_one_leg_alone(data):
     clip = clip_of(data, "walk_mass")[1]
     planted = lock_feet(clip, legs=["right"])

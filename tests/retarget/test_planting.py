@@ -9,6 +9,8 @@ import poise
 from poise import Terrain
 from poise.errors import WriteWarning
 from poise.io import samples
+from poise.maths import rotations
+from poise.model.roles.bone_names import SIDES
 from poise.model.skeleton import Kind
 from poise.retargeting.root_path import KEPT_HIPS_NOTE
 from tests.retarget.characters import (
@@ -256,3 +258,29 @@ def test_a_vrm_animation_of_a_clip_in_other_axes_stands(tmp_path):
         hips = rig.skeleton.index(rig.humanoid["hips"])
         places.append(rig.clips[0].poses.world.positions[:, hips:])
     np.testing.assert_allclose(places[1], places[0], atol=1e-3)  # it lay on its back
+
+
+@pytest.mark.parametrize("name", ["glb/mixamo_human_makehuman.glb", "urdf/g1_29dof.urdf"])
+def test_a_climb_stays_as_high(data, name):
+    """Feet on rungs were put on the floor: hips that climb by 0.9 leg lengths stayed where they began."""
+    ladder = poise.load(data / "bvh/cmu_01_03_climb_ladder.bvh")
+    start = slice(300, 1300, 4)
+    climb = poise.Clip(ladder.clips[0].times[start], ladder.clips[0].poses[start], "climb")
+    done = poise.retarget(climb, poise.load(data / name), source=ladder)
+    heights = []
+    for clip, body in zip((done.source, done), done.bodies, strict=True):
+        world = rotations.rotate(body.world_turn, clip.poses.world.positions)
+        heights.append(world[:, [body.rows[f"{side}UpperLeg"] for side in SIDES], 2].mean(axis=1) / body.leg_length)
+    assert np.ptp(heights[0]) > 0.8
+    assert np.abs(heights[1] - heights[0]).max() < 0.12  # ankles are lower over these soles
+    assert done.report.feet["floating"] < 1.0
+    assert done.report.feet["skate"] < 0.1
+    flat = poise.retarget(climb, poise.load(data / name), source=ladder, ground=Terrain.flat())
+    assert flat.report.feet["floating"] < 1.0  # on ground that is given feet stand on it
+    assert float(np.ptp(flat.poses.world.positions[:, flat.bodies[1].rows["leftUpperLeg"]] @ find_up(flat))) < 0.3
+
+
+def find_up(done):
+    """Up (3,) in the target's file, over its leg length."""
+    body = done.bodies[1]
+    return rotations.rotate(rotations.inverse(body.world_turn), np.array([0.0, 0.0, 1.0])) / body.leg_length

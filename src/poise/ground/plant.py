@@ -23,7 +23,7 @@ from poise.ground.checks import check_reach, check_soles, check_terrain, check_u
 from poise.ground.contact.contact_files import load_contacts
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.planted_clips import find_planted_clip
-from poise.ground.contact.plants import STEEPEST_RAD, Plants, find_raised_stances, plants_as_they_are
+from poise.ground.contact.plants import STEEPEST_RAD, STEP_M, Plants, find_raised_stances, plants_as_they_are
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.footing import Footing
@@ -61,7 +61,6 @@ _SLOWEST, _ENOUGH = 24.0, 30.0  # [frames/s] clips with fewer than the first are
 _FILM = 0.002  # a rate that is lower by this share is the same: film has 23.976
 _LESS_FAR = 0.3  # of `farthest`, where plants that were moved off an edge by more leave out a tread
 _ROUNDED = 1e-9  # [rad]
-_ROBOT_STEP = 0.1  # [m] a robot's foot that stands at least so high stands on a step
 _STAGES = 3  # of the progress: finding contacts, placing feet, writing poses
 _UNEVEN = 0.1  # frames whose distances differ by more than this share are sampled evenly
 
@@ -489,7 +488,7 @@ def _plant_robot(
     floor = floor_level(analysis.fine, analysis.soles, analysis.contacts)
     above = np.zeros(held.heel.shape)
     if on_own_floor:
-        above = find_raised_stances(motion, analysis.soles, held, floor, least=_ROBOT_STEP)
+        above = find_raised_stances(motion, analysis.soles, held, floor, least=STEP_M)
     source = RobotSource(motion, held, clip.poses.q[repeats.rows], analysis.offsets, floor, above)
     planted = _solve_robot(source, robot, footing, lone)
     advance(1, "writing poses")

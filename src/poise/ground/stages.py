@@ -64,6 +64,7 @@ class ClipAnalysis(NamedTuple):
     mode: InPlace
     given: bool  # whether the contacts were
     bearing: Bearing | None = None  # what else than feet is on the ground
+    above: Floats | None = None  # (F, L) [m] how high above the ground feet stand in the fine motion, if not on it
 
     @property
     def rows(self) -> Ints:
@@ -131,7 +132,7 @@ def set_down(analysis: ClipAnalysis, footing: Footing, options: Allowed) -> Down
     """Find plants of all stances, and foot targets between them."""
     held = join_rolls(analysis.contacts)
     plants = find_plants(
-        analysis.fine, analysis.soles, held, footing, options.steepest, options.farthest, options.floor
+        analysis.fine, analysis.soles, held, footing, options.steepest, options.farthest, options.floor, analysis.above
     )
     check_under(analysis.repeats.finer(analysis.finer).plants(plants), footing)
     floor = analysis.bearing.floor if analysis.bearing and options.floor is None else options.floor

@@ -134,7 +134,9 @@ class LiveRobot:
         """Solve the first frame as a clip."""
         beside = [None if values is None else values[None] for values in (pose.translations, pose.scales)]
         job, clip = self._job, Clip(np.zeros(1), Pose(pose.skeleton, pose.q[None], *beside))
-        solved, _ = solve_robot(clip, self._bodies[0], self.robot, job.match, path[None], None, None, job.weights)
+        solved, _ = solve_robot(
+            clip, self._bodies[0], self.robot, job.match, path[None], None, np.zeros((1, 0)), None, job.weights
+        )
         tree, q = self.robot.tree, solved.poses.q
         places, turns, values = read_configurations(tree, q)
         turn = self.robot.body.world_turn

@@ -424,17 +424,22 @@ def _plant_contacts(
         soles, sole_notes = source.soles, ()
     else:
         soles, sole_notes = find_target_soles(moved, job.target, contacts.legs)
+    above = None
+    if source.above is not None and not isinstance(job.options.ground, Terrain):
+        above = source.above[:, columns] * job.bodies[1].leg_length
     if len(columns) < len(contacts.legs):
         contacts, soles = select_legs(contacts, columns), select_soles(soles, columns)
     if not job.is_same_character:
         poses = set_step_width(moved.poses, job.clip.poses.world.positions, job.bodies, contacts)
         moved = Clip(moved.times, poses, moved.name)
     if source.travels:
-        shift = compute_body_shift(moved, job.target, soles, contacts, standing.floor)
+        shift = compute_body_shift(moved, job.target, soles, contacts, standing.floor, above)
         poses = move_hips(moved.poses, job.bodies[1], turn_z_up(job.bodies[1], shift, up))
         moved = Clip(moved.times, poses, moved.name)
     figure = figure_of(moved, rig=job.target, legs=contacts.legs, up=up)
     analysis = analyse_clip(moved, figure, contacts, soles, "keep", travels=source.travels)
+    if above is not None:
+        analysis = analysis._replace(above=above[analysis.repeats.rows][analysis.rows] / figure.metre)
     if source.bearing and (skipped or list_skipped_sides(job.match, ARM_PARTS)):
         notes += ("hands and knees do not bear: the match skips a row of an arm or leg",)
     elif source.bearing:

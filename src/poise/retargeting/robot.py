@@ -106,19 +106,21 @@ class RobotMotion(NamedTuple):
 
     robot     the robot
     contacts  when its feet stand; None where they are not held
+    above     (F, L) how high above the ground they stand, as on a step
     sample    the ground under it
     rounds    how many rounds the solve took
     """
 
     robot: Robot
     contacts: Contacts | None
+    above: Floats
     sample: GroundSampler
     rounds: int
 
     def stand(self) -> StandingRobot:
         """Return the robot as it stands on its ground. Its feet are held."""
         assert self.contacts is not None
-        return StandingRobot(self.robot.body, self.robot.tree, self.robot.soles, self.contacts, self.sample)
+        return StandingRobot(self.robot.body, self.robot.tree, self.robot.soles, self.contacts, self.above, self.sample)
 
 
 class RobotJob(NamedTuple):
@@ -152,7 +154,8 @@ def retarget_onto_robot(job: RobotJob) -> tuple[Clip, RobotMotion, tuple[str, ..
     floor = Standing(0.0, robot.ankle)
     path = compute_hip_path(job.clip.poses.world.positions, job.bodies, job.standing, floor, job.root)
     terrain = choose_terrain(job) if contacts is not None else None
-    solved, motion = solve_robot(job.clip, source, robot, job.match, path, contacts, terrain, job.weights)
+    above = _find_raised(job, contacts)
+    solved, motion = solve_robot(job.clip, source, robot, job.match, path, contacts, above, terrain, job.weights)
     held = () if terrain is None else describe_feet(solved, motion.stand(), terrain)
     if job.root == "in_place":
         poses = move_hips(
@@ -199,6 +202,15 @@ def _choose_contacts(job: RobotJob) -> tuple[Contacts | None, tuple[str, ...]]:
     if job.standing.bearing is not None:
         notes.append("hands and knees of a robot are not held on the ground")
     return (contacts if len(columns) == len(contacts.legs) else select_legs(contacts, columns)), tuple(notes)
+
+
+def _find_raised(job: RobotJob, contacts: Contacts | None) -> Floats:
+    """Find how high (F, L) above the ground feet stand. On a given ground they stand on it."""
+    above, known = job.standing.above, job.standing.contacts
+    legs = () if contacts is None else contacts.legs
+    if above is None or known is None or isinstance(job.ground, Terrain):
+        return np.zeros((len(job.clip), len(legs)))
+    return above[:, [known.legs.index(leg) for leg in legs]] * job.bodies[1].leg_length
 
 
 def choose_terrain(job: RobotJob) -> Terrain:
@@ -284,6 +296,7 @@ def solve_robot(
     match: Match,
     path: Floats,
     contacts: Contacts | None,
+    above: Floats,
     terrain: Terrain | None,
     weights: RobotWeights,
 ) -> tuple[Clip, RobotMotion]:
@@ -291,6 +304,7 @@ def solve_robot(
 
     path      (F, 3) of its hips, in axes ahead, left, up
     contacts  when its feet stand; None: they follow the directions of the legs
+    above     (F, L) how high above the ground they stand
     weights   factors on the weights of its tasks
     """
     builder = TaskBuilder(clip, (source, robot.body), robot.tree, match, weights, robot.freedoms)
@@ -300,7 +314,7 @@ def solve_robot(
         for side in SIDES:
             builder.add_foot_turn(side)
     else:
-        path = _add_feet(builder, robot, path, contacts, sample, clip.times)
+        path = _add_feet(builder, robot, path, contacts, above, sample, clip.times)
     builder.add_hips(path)
     motion, rounds = solve_motion(
         robot.tree.hold(builder.held), builder.build(), robot.pairs, _begin(builder, path), clip.times, robot.speeds,
@@ -311,15 +325,16 @@ def solve_robot(
         robot.tree, rotations.rotate(back, motion.places), rotations.as_matrix(back) @ motion.turns, motion.values
     )
     solved = Clip(np.array(clip.times), Pose(robot.tree.skeleton, q), clip.name)
-    return solved, RobotMotion(robot, contacts, sample, rounds)
+    return solved, RobotMotion(robot, contacts, above, sample, rounds)
 
 
 def _add_feet(
-    builder: TaskBuilder, robot: Robot, path: Floats, contacts: Contacts, sample: GroundSampler, times: Floats
-) -> Floats:
+    builder: TaskBuilder, robot: Robot, path: Floats, contacts: Contacts, above: Floats, sample: GroundSampler,
+    times: Floats,
+) -> Floats:  # fmt: skip
     """Add the paths of the feet. Return that of the hips, which go along with them."""
     step_s = measure_step(times) or _DEFAULT_STEP_S
-    feet = _find_foot_paths(builder, robot, path, contacts, sample, times)
+    feet = _find_foot_paths(builder, robot, path, contacts, above, sample, times)
     for column, (side, foot) in enumerate(zip(contacts.legs, feet, strict=True)):
         stands, sole = ramp_stance(contacts.any[:, column], round(_STANCE_RAMP_S / step_s)), robot.soles[side]
         edges = share_edges(foot, sample) if builder.measure_roll_range(side) < np.inf else None
@@ -335,15 +350,17 @@ def _add_feet(
 
 
 def _find_foot_paths(
-    builder: TaskBuilder, robot: Robot, path: Floats, contacts: Contacts, sample: GroundSampler, times: Floats
-) -> list[FootPath]:
+    builder: TaskBuilder, robot: Robot, path: Floats, contacts: Contacts, above: Floats, sample: GroundSampler,
+    times: Floats,
+) -> list[FootPath]:  # fmt: skip
     """Find the paths of the feet over what is in their way."""
     step_s = measure_step(times) or _DEFAULT_STEP_S
     feet: list[FootPath] = []
     for column, side in enumerate(contacts.legs):
         foot = find_foot_path(
             builder.find_ankles(side, path), builder.find_foot_turns(side), contacts.heel[:, column],
-            contacts.ball[:, column], robot.soles[side], sample, step_s, leg=builder.find_bend(side),
+            contacts.ball[:, column], robot.soles[side], sample, step_s, above=above[:, column],
+            leg=builder.find_bend(side),
         )  # fmt: skip
         feet.append(smooth_swing(foot, contacts.any[:, column], step_s))
     hips = path + shift_body(feet, step_s, _SHIFT_HALF_WINDOW_S)

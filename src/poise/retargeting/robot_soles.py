@@ -24,6 +24,7 @@ class StandingRobot(NamedTuple):
     body, tree  of the robot
     soles       by side
     contacts    when its feet stand
+    above       (F, L) how high above the ground they stand, as on a step
     sample      the ground under it
     """
 
@@ -31,6 +32,7 @@ class StandingRobot(NamedTuple):
     tree: RobotTree
     soles: Mapping[str, RobotSole]
     contacts: Contacts
+    above: Floats
     sample: GroundSampler
 
 
@@ -50,7 +52,7 @@ def track_sole(clip: Clip, robot: StandingRobot, column: int) -> SoleTrack:
     contacts, side = robot.contacts, robot.contacts.legs[column]
     corners = place_soles(clip, robot.body, robot.soles[side], side)
     points = np.concatenate([corners, corners.mean(axis=1, keepdims=True)], axis=1)[..., :2]
-    ground = robot.sample(points.reshape(-1, 2))[0].reshape(points.shape[:2])
+    ground = robot.sample(points.reshape(-1, 2))[0].reshape(points.shape[:2]) + robot.above[:, column, None]
     ground, middle = ground[:, :-1], ground[:, -1]
     metres = robot.body.skeleton.metres_per_unit or 1.0
     return SoleTrack(

@@ -11,6 +11,7 @@ import numpy as np
 from poise.errors import PoiseError, UnsupportedError
 from poise.ground.bearing.parts import Bearing
 from poise.ground.contact.contacts import Contacts, Thresholds, find_runs
+from poise.ground.contact.plants import STEP_M, find_raised_stances
 from poise.ground.contact.soles import BALL_POINT, TIP_POINT, Soles, find_rest_soles, find_soles
 from poise.ground.figure.figure import Figure, Up, figure_of
 from poise.ground.figure.motion import ANKLE, BALL, Motion, motion_of, rest_motion
@@ -59,6 +60,7 @@ class Standing(NamedTuple):
     bearing   when hands, elbows, knees and hips are on the ground; None where none of them ever bears
     soles     soles of the feet of `contacts`
     note      why the contacts are unknown
+    above     (F, L) how high above the floor its feet stand, as on a step [leg lengths]; None where all are on it
     """
 
     floor: float
@@ -68,6 +70,7 @@ class Standing(NamedTuple):
     bearing: Bearing | None = None
     soles: Soles | None = None
     note: str = ""
+    above: Floats | None = None
 
 
 class ClipGround(NamedTuple):
@@ -148,6 +151,7 @@ def measure_standing(clip: Clip, ground: ClipGround, body: Body) -> Standing:
     rest_ankle = _measure_rest_ankle(motion.figure, body)
     ankle = float(median(heights)) * metre if len(heights) else rest_ankle
     most = max(_MAX_ANKLE_RATIO * body.leg_length, _MAX_RAISED * rest_ankle)
+    above = find_raised_stances(motion, analysis.soles, contacts, floor, least=STEP_M)
     return Standing(
         floor * metre,
         ankle if 0.0 < ankle <= most else rest_ankle,
@@ -155,6 +159,7 @@ def measure_standing(clip: Clip, ground: ClipGround, body: Body) -> Standing:
         travels=analysis.velocity is None,
         bearing=analysis.bearing if analysis.bearing is not None and analysis.bearing.on.any() else None,
         soles=analysis.soles,
+        above=above * (metre / body.leg_length) if above.any() else None,
     )
 
 
@@ -275,7 +280,9 @@ def scale_hips(
     return ratio, target_standing.floor + target_standing.ankle - ratio * (standing.floor + standing.ankle)
 
 
-def compute_body_shift(clip: Clip, rig: Rig, soles: Soles, contacts: Contacts, floor: float) -> Floats:
+def compute_body_shift(
+    clip: Clip, rig: Rig, soles: Soles, contacts: Contacts, floor: float, above: Floats | None = None
+) -> Floats:
     """Compute the mean displacement (F, 3) of standing feet [file units].
 
     It is that to their stances, z up.
@@ -283,6 +290,7 @@ def compute_body_shift(clip: Clip, rig: Rig, soles: Soles, contacts: Contacts, f
     soles     of the target
     contacts  of the source
     floor     height of the ground
+    above     (F, L) how high above it feet stand [file units]; None where they stand on it
 
     Each heel or ball stands at the median of its stance, on the floor. Between stances the shift is interpolated; it is
     smoothed over 0.2 s.
@@ -292,10 +300,11 @@ def compute_body_shift(clip: Clip, rig: Rig, soles: Soles, contacts: Contacts, f
     points = soles.points(motion)[:, :, :2]
     stands = np.stack([contacts.heel, contacts.ball], axis=2)
     ways = np.zeros_like(points)
-    place = np.array([0.0, 0.0, floor / figure.metre])
+    heights = np.full(contacts.heel.shape, floor) if above is None else floor + above
+    place = np.zeros(3)
     for column, start, stop in zip(*find_runs(stands.reshape(len(stands), -1)), strict=True):
         run = (slice(start, stop + 1), *divmod(int(column), stands.shape[2]))
-        place[:2] = median(points[run][:, :2])
+        place[:2], place[2] = median(points[run][:, :2]), heights[start, run[1]] / figure.metre
         ways[run] = place - points[run]
     weights = stands / np.maximum(stands.sum(axis=2, keepdims=True), 1)  # a foot on heel and ball counts once
     frames = np.flatnonzero(contacts.any.any(axis=1))

@@ -19,7 +19,8 @@ from poise.maths.arrays import Bools, Floats, Ints
 from poise.maths.vectors import UP, make_vertical, median, normalise, project_horizontal
 
 STEEPEST_RAD = math.radians(40.0)  # [rad] steepest ground for a whole foot, hands and bodies by default
-_RUNG = 0.04  # [m] a stance that is higher above the clip's floor is on something that is not there
+RUNG_M = 0.04  # [m] a stance that is higher above the clip's floor is on something that is not there
+STEP_M = 0.1  # [m] a stance that is so much higher than the floor of a robot's or another body's clip is on a step
 _TOES_UP = 0.02  # [m] a ball that is higher above its heel, which stood first, has not come down yet
 
 
@@ -95,6 +96,7 @@ def find_plants(
     steepest: float,
     farthest: float,
     floor: float | None = None,
+    above: Floats | None = None,
 ) -> Plants:
     """Decide where each stance is planted.
 
@@ -102,7 +104,8 @@ def find_plants(
     ground by at most `steepest` [rad], and then so that heel and ball are both on it. Where the ground has an edge
     under the sole, the place is moved along the foot to the nearest one without, by at most `farthest` [m]; see
     `off_edges` for a foot that is too long for a tread: it is level, and its heel or ball hangs. With the clip's own
-    `floor` given, a stance well above it, on a step or a rung, stays as high above the ground.
+    `floor` given, a stance well above it, on a step or a rung, stays as high above the ground. Else `above` (F, L) says
+    how high above the ground feet stand [m].
     """
     stances = stances_of(contacts)
     points = soles.points(motion)
@@ -116,17 +119,23 @@ def find_plants(
     moved = ball + way
     under = ground_under(heel + way, moved, moved + tip, alone, footing)
     tilt, planted_heel, planted_ball, hangs = _put_down(moved, along, under.edged, alone, footing, steepest)
+    higher = np.zeros(len(ball)) if above is None else _find_largest(above, stances)
     if floor is not None:
         by_heel = alone.heel | (_end_on_heels(contacts, stances) & (along[:, 2] > _TOES_UP))
         higher = np.where(by_heel, heel[:, 2], ball[:, 2]) - floor
-        step = make_vertical(np.where(higher > _RUNG, higher, 0.0))
-        planted_heel, planted_ball = planted_heel + step, planted_ball + step
+        higher = np.where(higher > RUNG_M, higher, 0.0)
+    planted_heel, planted_ball = (points + make_vertical(higher) for points in (planted_heel, planted_ball))
     onto = rotations.rotation_between(rotations.rotate(tilt, along), planted_ball - planted_heel)
     onto = np.where(stances.flat[:, None], onto, rotations.IDENTITY)
     turned = rotations.multiply(onto, rotations.multiply(tilt, turn))
     heel_rise, ball_rise = (planted_heel - heel)[:, 2], (planted_ball - ball)[:, 2]
     rise = np.where(alone.heel, heel_rise, np.where(alone.ball, ball_rise, 0.5 * (heel_rise + ball_rise)))
     return Plants(stances, turned, tilt, planted_heel, planted_ball, rise, shift, under.off > 0.0, hangs)
+
+
+def _find_largest(values: Floats, stances: Stances) -> Floats:
+    """Find the largest value (P,) of (F, L) in each stance."""
+    return np.array([values[start:end, leg].max() for leg, start, end in zip(*stances[:3], strict=True)])
 
 
 def find_raised_stances(motion: Motion, soles: Soles, contacts: Contacts, floor: float, least: float) -> Floats:

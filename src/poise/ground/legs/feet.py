@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from poise.ground.contact.contacts import Contacts
-from poise.ground.contact.plants import Plants
+from poise.ground.contact.plants import STEP_M, Plants
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT, Motion, rows_of
@@ -27,6 +27,7 @@ from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import UP, cross, make_vertical, normalise, project_horizontal
 
 _SAME_HEIGHT_M = 0.0005  # [m] heights that differ by up to twice as much are one: feet that were drawn onto a floor
+_LOWEST_SHARE = 0.02  # of the time in contact: feet that stand lower for less are no floor, but faults of a capture
 _DRIFT = 0.03  # [m] a foot that stands so much higher or lower than others is captured so: legs take that up
 _DEEP = 0.03  # [m] a heel so deep in the ground is over the tread behind, or came down so: lifted at once it would pop
 
@@ -134,13 +135,17 @@ def _find_level(values: Floats) -> float:
     """Find the floor of standing feet with heights (n,) [m].
 
     Drawn feet share heights. Where a third or more share one, it is the lowest height of at least half as many feet as
-    the commonest. Captured feet share none: their median.
+    the commonest. Captured feet share none: their median, or that of the lowest level on which they stand for 2 % of
+    the time, if it is a step lower: nothing stands below its floor.
     """
     ordered = np.sort(values)
     ends = np.searchsorted(ordered, ordered + 2.0 * _SAME_HEIGHT_M, side="right")
     counts = ends - np.arange(len(ordered))
     if 3 * counts.max() < len(ordered):
-        return float(np.median(ordered))
+        median = float(np.median(ordered))
+        lowest = float(ordered[int(_LOWEST_SHARE * len(ordered))])
+        is_step_lower = lowest <= median - STEP_M
+        return float(np.median(ordered[ordered <= lowest + 0.5 * STEP_M])) if is_step_lower else median
     low = int((2 * counts >= counts.max()).argmax())
     first = low + int(counts[low : ends[low]].argmax())
     return float(np.median(ordered[first : ends[first]]))

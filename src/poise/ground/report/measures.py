@@ -7,7 +7,7 @@ two frames counts for the time between them, what is measured in a frame for hal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from poise.ground.bearing.parts import Bearing, part_places
 from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.edges import hanging
+from poise.ground.contact.plants import RUNG_M
 from poise.ground.contact.soles import STIFF_TIP_M, TIP_POINT, Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, FOOT, HIP, KNEE, THIGH, TOES, Motion
@@ -46,6 +47,10 @@ class SolePaths:
     heights: Floats
     normals: Floats
     off: Floats
+
+    def lower(self, higher: Floats) -> SolePaths:
+        """Measure feet from rungs that are so much higher (F, L) [m] than the ground."""
+        return replace(self, heights=self.heights - higher[..., None], off=self.off - higher[..., None])
 
 
 def paths_of(motion: Motion, soles: Soles, footing: Footing, balls: Bools | None = None) -> SolePaths:
@@ -109,19 +114,23 @@ def shape_of(paths: SolePaths, motion: Motion) -> Shape:
     return Shape(knee_axes(motion), flat_toes(paths, motion))
 
 
-def measures_of(paths: SolePaths, contacts: Contacts, motion: Motion, shape: Shape | None = None) -> Measures:
+def measures_of(
+    paths: SolePaths, contacts: Contacts, motion: Motion, shape: Shape | None = None, higher: Floats | None = None
+) -> Measures:
     """Compute all measures of a motion on its ground.
 
-    `shape` is that of the source, or of the motion itself if None.
+    shape   that of the source, or of the motion itself if None
+    higher  (F, L) [m] above the ground that feet are meant to stand, as on a rung; on it if None
     """
     knees, toes = shape or shape_of(paths, motion)
     held = np.stack([contacts.heel, contacts.ball], axis=2)
-    largest, mean = floating(paths, contacts.any)
+    over_rungs = paths if higher is None else paths.lower(np.where(higher > RUNG_M, higher, 0.0))
+    largest, mean = floating(over_rungs, contacts.any)
     return Measures(
         skate=skate(paths, held),
         skates=skates(paths, held),
         slip=slip(paths, held),
-        lift=lift(paths, held),
+        lift=lift(over_rungs, held),
         penetration=penetration(paths),
         sunk=integrate_depth(paths),
         floating=largest,

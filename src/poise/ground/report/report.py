@@ -242,7 +242,7 @@ def report_of(
     balls = contacts.ball
     paths = paths_of(motions[0], soles, footing, balls), paths_of(motions[1], soles, footing, balls)
     shape = shape_of(paths[0], motions[0])
-    before, after = (measures_of(*pair, shape) for pair in zip(paths, [contacts] * 2, motions, strict=True))
+    before, after = (measures_of(*pair, shape, higher) for pair in zip(paths, [contacts] * 2, motions, strict=True))
     cuts = np.unique(shots_of(motions[0]).first)
     parts = None
     if bearing:
