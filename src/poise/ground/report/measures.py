@@ -49,7 +49,7 @@ class SolePaths:
     off: Floats
 
     def lower(self, higher: Floats) -> SolePaths:
-        """Measure feet from rungs that are so much higher (F, L) [m] than the ground."""
+        """Measure feet from rungs above the ground, `higher` (F, L) [m]."""
         return replace(self, heights=self.heights - higher[..., None], off=self.off - higher[..., None])
 
 
