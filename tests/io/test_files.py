@@ -157,3 +157,11 @@ def test_a_name_that_no_file_can_have_is_one_sentence():
     for name in ("x" * 300, "x" * 300 + ".json", "x" * 300 + ".bvh"):
         with pytest.raises(FileError):
             poise.load(name)
+
+
+@pytest.mark.parametrize("suffix", ["glb", "gltf", "vrm", "vrma", "fbx", "bvh", "asf", "amc", "urdf", "mjcf", "usd"])
+def test_a_pointer_of_git_lfs_is_named(tmp_path, suffix):
+    path = tmp_path / f"walk.{suffix}"
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 12345\n")
+    with pytest.raises(FileError, match=r"pointer of Git LFS, not the file itself: `git lfs pull` fetches that"):
+        poise.load(path)

@@ -132,6 +132,7 @@ def as_path(path: Any) -> Path:
 # --- Atomic writing --------------------------------------------------------------------------------------------------
 
 
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"  # the beginning of what Git LFS keeps in a file's place
 _TEMPORARY_MARK = ".poise-tmp-"  # in the names of incomplete files; specific to Poise
 _MAX_LABEL_BYTES = 60  # [bytes] makes temporary names of 80 bytes; the smallest file system limit is 143 (eCryptfs)
 _MAX_NAME_BYTES = 255  # [bytes] maximum length of a file name on most file systems
@@ -196,7 +197,7 @@ def read_bytes(path: Path, *, may_be_empty: bool = False, suffixes: Collection[s
     Raises
     ------
     FileError
-        For a path other than a regular file, or for an empty file.
+        For a path other than a regular file, for an empty file or a pointer of Git LFS.
     InputError
         For suffixes other than texts.
     """
@@ -215,6 +216,8 @@ def read_bytes(path: Path, *, may_be_empty: bool = False, suffixes: Collection[s
         raise FileError(path, str(error)) from error
     if not data and not may_be_empty:
         raise FileError(path, "the file is empty")
+    if data.startswith(_LFS_POINTER):
+        raise FileError(path, "it is a pointer of Git LFS, not the file itself: `git lfs pull` fetches that")
     return data
 
 
