@@ -20,6 +20,7 @@ from poise.model.clip import Clip
 from poise.model.pose import Pose
 from poise.model.rig import Rig, free_root
 from poise.model.roles.character_tree import LEG_PARTS
+from poise.model.roles.role_search import MIN_CONFIDENCE
 from poise.retargeting.added_joints import complete_arms, describe_added_joints, extend_clip
 from poise.retargeting.body import FINGERS, Body, measure_body, split_role, stand_with_carrier
 from poise.retargeting.flat_feet import select_flat_feet
@@ -148,9 +149,9 @@ def _measure_clip(
     sources  roles to joint names
     """
     sampled, notes = even(clip) if fps is None else (clip.resample(fps), ())
+    rig = _declare_legs(rig, sources)
     front, rest, first_notes = _split_first_frames(sampled, rig)
     chosen, first_notes = (sampled, ()) if first == "keep" else (rest, first_notes)
-    rig = _declare_legs(rig, sources)
     ground = analyse_ground(chosen, rig)
     shown = None if shows_soles_at_rest(rig) else ground
     body = stand_with_carrier(_measure_whole_body(rig, sources, [rest], front, shown), chosen)
@@ -178,10 +179,12 @@ def _measure_whole_body(
 def _declare_legs(rig: Rig, joints: Mapping[str, str]) -> Rig:
     """Return a rig with the legs of a match.
 
-    Contacts and planting go by roles.
+    Contacts and planting go by roles. Those of less confidence than they ask for count as declared by the match, too.
     """
     legs = {role: joint for role, joint in joints.items() if split_role(role)[1] in LEG_PARTS}
-    known = {**rig.roles.joints, **list_detached_joints(rig.roles)}
+    roles = rig.roles
+    sure = {role: joint for role, joint in roles.joints.items() if roles.confidence[role] >= MIN_CONFIDENCE}
+    known = {**sure, **list_detached_joints(roles)}
     if all(known.get(role) == joint for role, joint in legs.items()):
         return rig
     limbs = {role: joint for role, joint in joints.items() if not split_role(role)[1].startswith(FINGERS)}
