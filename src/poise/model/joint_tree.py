@@ -13,6 +13,7 @@ from poise.errors import InputError, UnknownNameError
 from poise.maths import rotations
 from poise.maths.arrays import Floats, Ints, freeze_array
 from poise.model.joints import Q_OFFSET_RANGES, Coupling, Kind, compute_offsets
+from poise.runtime.immutable_values import FrozenValue
 
 
 class JointLists(NamedTuple):
@@ -31,7 +32,7 @@ class JointLists(NamedTuple):
     ratios: list[float]
 
 
-class JointTree:
+class JointTree(FrozenValue):
     """Joint tree in arrays, parents before children. `Skeleton` documents the fields."""
 
     names: tuple[str, ...]

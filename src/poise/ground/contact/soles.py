@@ -79,8 +79,7 @@ class Soles:
 
     def face_down(self, motion: Motion) -> Bools:
         """Return whether (F, L) soles face the ground. That of a foot of one point does."""
-        normals = np.broadcast_to(self.normals, (*motion.turns.shape[:2], 3))
-        over = rotations.rotate(motion.turns[:, :, FOOT], normals)[..., 2]
+        over = rotations.rotate(motion.turns[:, :, FOOT], self.normals)[..., 2]
         return np.asarray((over >= 0.0) | (self.lengths == 0.0))
 
 

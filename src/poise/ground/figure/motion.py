@@ -71,7 +71,7 @@ class Motion:
         foot = np.minimum(places[:, :, ANKLE, 2], places[:, :, BALL, 2])
         return places[:, :, HIP, 2] - foot >= _UPRIGHT * bones
 
-    @property
+    @cached_property
     def bends(self) -> Bools:
         """Whether (L,) the foot has a toe joint."""
         return np.array([leg.toes is not None for leg in self.figure.legs])
@@ -172,7 +172,7 @@ def _walk_legs(clip: Clip, figure: Figure) -> Motion:
         figure,
         clip.times,
         rotations.rotate(figure.turn, places / figure.metre),
-        rotations.multiply(np.broadcast_to(figure.turn, turned.shape), turned),
+        rotations.multiply(figure.turn, turned),
     )
 
 

@@ -80,7 +80,7 @@ def clear_ground(
     allowed[2] = motion.bends * (
         TOES_BEND + (1.0 - smoothstep(near / CLEAR_S)) * _tips_at_ends(points[2], between, footing)
     )
-    ahead = rotations.rotate(turns, np.broadcast_to(soles.ball - soles.heel, (*standing.shape, 3)))
+    ahead = rotations.rotate(turns, soles.ball - soles.heel)
     following = find_following(lone_frames(motion))
     swing = SwingingSoles(motion.times, points, allowed, normalise(project_horizontal(ahead)), standing, following)
     way = find_way_over(swing, footing.heights)

@@ -80,7 +80,7 @@ def place_feet(
         up = lift_whole(motion, ankles, turns, tilt, soles, footing)[:, None]
         ankles, rise = ankles + make_vertical(up), rise + up
     ankles = clear_ground(motion, ankles, turns, tilt, soles, between, standing, footing)
-    pivots = ankles + rotations.rotate(turns, np.broadcast_to(soles.ball, ankles.shape))
+    pivots = ankles + rotations.rotate(turns, soles.ball)
     free = contacts.ball & ~contacts.heel & (soles.lengths > 0.0)
     return Feet(turns, ankles, tilt, rise, pivots, level_axes(soles, turns, np.arange(turns.shape[1])), free)
 
@@ -92,7 +92,7 @@ def level_axes(soles: Soles, turns: Floats, leg: Ints) -> Floats:
     times the way to the ball.
     """
     along = normalise(soles.ball - soles.heel)
-    across = np.broadcast_to(cross(soles.normals, along)[leg], (*turns.shape[:-1], 3))
+    across = cross(soles.normals, along)[leg]
     return np.where(
         soles.lengths[leg, None] > 0.0, normalise(project_horizontal(rotations.rotate(turns, across))), [1.0, 0.0, 0.0]
     )
@@ -229,6 +229,6 @@ def _ankles(
     ankles = motion.places[:, :, ANKLE].copy()
     ankles[:, :, 2] += rise
     for on, offset, place in ((contacts.heel, soles.heel, plants.heel), (contacts.ball, soles.ball, plants.ball)):
-        arm = rotations.rotate(turns, np.broadcast_to(offset, ankles.shape))
+        arm = rotations.rotate(turns, offset)
         ankles[on] = place[which[on]] - arm[on]
     return ankles

@@ -83,10 +83,10 @@ def bend_axes(motion: Motion, soles: Soles) -> Floats:
     mean = rotations.rotate(inverse, normal).mean(axis=0)
     weak = length(mean) < _STRAIGHT
     if weak.any():
-        sole = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball - soles.heel, thigh.shape))
+        sole = rotations.rotate(motion.turns[:, :, FOOT], soles.ball - soles.heel)
         front = np.where(motion.bends[:, None], places[:, :, BALL] - places[:, :, ANKLE], sole)
         mean = np.where(weak[:, None], rotations.rotate(inverse, cross(front, normalise(thigh))).mean(axis=0), mean)
-    return rotations.rotate(motion.turns[:, :, THIGH], np.broadcast_to(normalise(mean), thigh.shape))
+    return rotations.rotate(motion.turns[:, :, THIGH], normalise(mean))
 
 
 def bend_legs(
@@ -131,7 +131,7 @@ def measure_leans(shins: Floats, turns: Floats, soles: Soles) -> Floats:
     shins  (F, L, 3) from ankle to knee
     turns  (F, L, 4) of feet
     """
-    ahead = normalise(rotations.rotate(turns, np.broadcast_to(soles.ball - soles.heel, shins.shape)))
+    ahead = normalise(rotations.rotate(turns, soles.ball - soles.heel))
     return dot(normalise(shins), ahead)
 
 

@@ -158,8 +158,8 @@ def toe_joints(motion: Motion, turns: Floats) -> Floats:
 
 def sole_points(motion: Motion, ankles: Floats, turns: Floats, tilt: Floats, soles: Soles) -> list[Floats]:
     """Return heel, ball and tip (F, L, 3) of feet. Toes are as animated, tilted with the ground."""
-    arms = [rotations.rotate(turns, np.broadcast_to(point, ankles.shape)) for point in (soles.heel, soles.ball)]
+    arms = [rotations.rotate(turns, point) for point in (soles.heel, soles.ball)]
     toes = np.where(motion.bends[:, None], rotations.multiply(tilt, motion.turns[:, :, TOES]), turns)
-    tip = rotations.rotate(toes, np.broadcast_to(soles.tip, ankles.shape))
+    tip = rotations.rotate(toes, soles.tip)
     arms.append(toe_joints(motion, turns) + tip)
     return [ankles + arm for arm in arms]

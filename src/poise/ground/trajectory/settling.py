@@ -206,11 +206,11 @@ def _move_feet(motion: Motion, soles: Soles, feet: Feet) -> FeetInMotion:
     foot = _turn_feet(motion, feet)
     bends = np.broadcast_to(motion.bends, feet.free.shape)
     toes = np.where(bends[..., None], feet.tilt, foot)
-    heel, ball = (rotations.rotate(feet.turns, np.broadcast_to(p, feet.ankles.shape)) for p in (soles.heel, soles.ball))
+    heel, ball = (rotations.rotate(feet.turns, point) for point in (soles.heel, soles.ball))
     joint = rotations.rotate(foot, motion.places[:, :, BALL] - motion.places[:, :, ANKLE])
     end = rotations.rotate(toes, motion.places[:, :, END] - motion.places[:, :, BALL])
     toe_turns = rotations.multiply(toes, motion.turns[:, :, TOES])
-    tip = rotations.rotate(toe_turns, np.broadcast_to(soles.tip, feet.ankles.shape))
+    tip = rotations.rotate(toe_turns, soles.tip)
     arms = np.ascontiguousarray(np.stack([-ball, joint, end], axis=2))
     return FeetInMotion(
         feet.ankles + ball, np.ascontiguousarray(feet.across), arms,
@@ -221,7 +221,7 @@ def _move_feet(motion: Motion, soles: Soles, feet: Feet) -> FeetInMotion:
 def _place_source(motion: Motion, soles: Soles, problem: LegProblem) -> Floats:
     """Place joints (F, 5 L, 3) as animated, with longer bones."""
     places = motion.places
-    ball = rotations.rotate(motion.turns[:, :, FOOT], np.broadcast_to(soles.ball, problem.axes.shape))
+    ball = rotations.rotate(motion.turns[:, :, FOOT], soles.ball)
     arms = np.stack([-ball, places[:, :, BALL] - places[:, :, ANKLE], places[:, :, END] - places[:, :, BALL]], axis=2)
     balls = np.ascontiguousarray(places[:, :, ANKLE] + ball)
     feet = dataclasses.replace(problem.feet, balls=balls, arms=np.ascontiguousarray(arms))
@@ -276,8 +276,8 @@ def _toe_bend(motion: Motion, soles: Soles, foot: Floats, toes: Floats) -> Float
     height = length(over - dot(over, along)[..., None] * along)
     flat = np.arcsin(np.clip(height / np.maximum(length(soles.tip), 1e-9), 0.0, 1.0))
     ahead, tip = (
-        rotations.rotate(foot, np.broadcast_to(along, shape)),
-        rotations.rotate(toes, np.broadcast_to(soles.tip, shape)),
+        rotations.rotate(foot, along),
+        rotations.rotate(toes, soles.tip),
     )
     across = level_axes(soles, foot, np.arange(shape[1]))
     return np.arctan2(-dot(across, cross(ahead, tip)), dot(ahead, tip)) + flat

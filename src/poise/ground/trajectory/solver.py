@@ -96,6 +96,8 @@ class _Part(NamedTuple):
 def _take_part(problem: LegProblem, inner: Bools) -> _Part:
     """Take the inner frames (F,) of a problem, and those around them."""
     frames = np.flatnonzero(_widen(inner, _EDGE))
+    if inner.all():
+        return _Part(problem, frames, inner)
     return _Part(problem.take_runs(frames, inner[frames]), frames, _widen(inner, 1)[frames])
 
 
