@@ -78,6 +78,11 @@ def test_rows_of_a_kernel_have_the_bits_of_one(shapes, unit):
             assert many.tobytes() == np.array(alone).tobytes()
         alone = [vectors_of_one.normalise(each) for each in v.reshape(-1, 3)]
         assert vectors_of_one.normalise(v).tobytes() == np.array(alone).tobytes()
+    ends = np.where(rng.uniform(size=(*shape, 1)) < 0.5, v, -v)
+    for end in (rng.normal(size=(*shape, 3)), v, ends, ends * (rng.uniform(size=(*shape, 1)) < 0.5)):
+        many = rotations.rotation_between(v, end)
+        alone = [rotations.rotation_between(*each) for each in zip(v.reshape(-1, 3), end.reshape(-1, 3), strict=True)]
+        assert many.tobytes() == np.array(alone).tobytes()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 101])

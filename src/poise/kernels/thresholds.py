@@ -14,6 +14,7 @@ SAME_POINT_RATIO = 1e-24  # fraction of the squared lengths of two points: close
 MIN_DIVISOR = 1e-150  # smallest divisor of a length; its square is still a number
 SIMILARITY_TOLERANCE = 1e-12  # relative deviation from a scaled rotation; beyond it the nearest rotation is computed
 UNIT_SLACK = 1e-12  # largest deviation of a squared length from 1 that is rounding; such vectors are kept bit for bit
+OPPOSITE_SQUARED_LENGTH = 1e-30  # |a + b|^2 of opposite unit vectors; any perpendicular axis is used
 MIN_LEVERAGE = 1e-14  # fraction of the squared size of a chain or tree: below, a hinge cannot reduce the error
 TOLERANCE_SLACK = 1e-9  # fraction of a tolerance: errors that exceed it by less count as reached
 

@@ -10,6 +10,7 @@ import math
 
 from poise.kernels.device_functions import inline_strict
 from poise.kernels.entries import gil_kernel
+from poise.kernels.thresholds import OPPOSITE_SQUARED_LENGTH
 
 
 @inline_strict
@@ -49,6 +50,52 @@ def measure_row(v, row):
     """Measure the length of the vector v[row]."""
     x, y, z = v[row, 0], v[row, 1], v[row, 2]
     return math.sqrt(x * x + y * y + z * z)
+
+
+@inline_strict
+def find_largest_part(v, row):
+    """Find the absolute value of the largest part of the vector v[row]."""
+    return max(max(abs(v[row, 0]), abs(v[row, 1])), abs(v[row, 2]))
+
+
+@inline_strict
+def unit_row(v, row, largest):
+    """Scale the vector v[row] to unit length. `largest` is its largest part, not 0."""
+    x, y, z = v[row, 0] / largest, v[row, 1] / largest, v[row, 2] / largest
+    size = math.sqrt(x * x + y * y + z * z)
+    return x / size, y / size, z / size
+
+
+@inline_strict
+def turn_row(a, b, turns, row):
+    """Find the shortest rotation from a[row] to b[row]. The operations are those of `maths.rotations`.
+
+    Return whether it is known: not for zero and for opposite directions.
+    """
+    a_part, b_part = find_largest_part(a, row), find_largest_part(b, row)
+    if a_part == 0.0 or b_part == 0.0:
+        return False
+    ax, ay, az = unit_row(a, row, a_part)
+    bx, by, bz = unit_row(b, row, b_part)
+    x, y, z = ax + bx, ay + by, az + bz
+    squared_length = x * x + y * y + z * z
+    if squared_length < OPPOSITE_SQUARED_LENGTH:
+        return False
+    q0, q1, q2, q3 = 0.5 * squared_length, ay * z - az * y, az * x - ax * z, ax * y - ay * x
+    largest = max(max(max(abs(q0), abs(q1)), abs(q2)), abs(q3))
+    q0, q1, q2, q3 = q0 / largest, q1 / largest, q2 / largest, q3 / largest
+    size = math.sqrt(q0 * q0 + q1 * q1 + q2 * q2 + q3 * q3)
+    turns[row, 0], turns[row, 1], turns[row, 2], turns[row, 3] = q0 / size, q1 / size, q2 / size, q3 / size
+    return True
+
+
+@gil_kernel("F2 F2 wF2 -> b")
+def find_rotations_between(a, b, turns):
+    """Find the shortest rotations (k, 4) between vectors (k, 3). Return whether all are known, see `turn_row`."""
+    for row in range(turns.shape[0]):
+        if not turn_row(a, b, turns, row):
+            return False
+    return True
 
 
 @gil_kernel("F2 F2 wF2 ->")

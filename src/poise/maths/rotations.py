@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InputError
+from poise.kernels.entries import find_native_kernel
+from poise.kernels.thresholds import OPPOSITE_SQUARED_LENGTH
 from poise.maths.arrays import Floats, broadcast_together, check_finite
 from poise.maths.vectors import apply_to_rows, cross, find_largest_part, sum_squares
 
@@ -20,7 +22,6 @@ IDENTITY.setflags(write=False)
 _CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 _UNIT_TOLERANCE = 1e-14  # ten times the rounding error of a normalised squared length
 _SMALL_ANGLE_RAD = 1e-9  # [rad] below, slerp weights equal linear ones to rounding
-_OPPOSITE_SQUARED_LENGTH = 1e-30  # |a + b|^2 of opposite unit vectors; any perpendicular axis is used
 
 
 _UNIFORM_TOLERANCE = 1e-12  # relative difference of equal lengths
@@ -163,12 +164,18 @@ def rotation_between(a: ArrayLike, b: ArrayLike) -> Floats:
     )
     if a.ndim == 1:
         return _find_shortest(a, b)
+    find_between = find_native_kernel("vector_rows.find_rotations_between")
+    if find_between is not None:
+        turns = np.empty((*a.shape[:-1], 4))
+        rows = np.ascontiguousarray(a).reshape(-1, 3), np.ascontiguousarray(b).reshape(-1, 3)
+        if find_between(*rows, turns.reshape(-1, 4)):
+            return turns
     a, a_is_zero = _normalise_nonzero(a)
     b, b_is_zero = _normalise_nonzero(b)
     m = a + b
     squared_length = sum_squares(m)
     q = np.concatenate([0.5 * squared_length, cross(a, m)], axis=-1)
-    is_opposite, is_zero = squared_length < _OPPOSITE_SQUARED_LENGTH, a_is_zero | b_is_zero
+    is_opposite, is_zero = squared_length < OPPOSITE_SQUARED_LENGTH, a_is_zero | b_is_zero
     if is_opposite.any():
         half_turn = np.concatenate([np.zeros_like(squared_length), _find_perpendicular(a)], axis=-1)
         q = np.where(is_opposite, half_turn, q)
@@ -182,7 +189,7 @@ def _find_shortest(a: Floats, b: Floats) -> Floats:
     (ax, ay, az), (bx, by, bz) = _scale_to_one(a.tolist()), _scale_to_one(b.tolist())
     x, y, z = ax + bx, ay + by, az + bz
     squared_length = x * x + y * y + z * z
-    if squared_length < _OPPOSITE_SQUARED_LENGTH:
+    if squared_length < OPPOSITE_SQUARED_LENGTH:
         return np.array(_scale_to_one([0.0, *_find_perpendicular(np.array([ax, ay, az])).tolist()]))
     return np.array(_scale_to_one([0.5 * squared_length, ay * z - az * y, az * x - ax * z, ax * y - ay * x]))
 

@@ -153,14 +153,10 @@ def _push_out(parts: Parts, wrist: Floats, least: Floats, frames: Ints) -> Float
 
 def list_parts(poses: Pose, body: Body) -> dict[str, Parts]:
     """List the parts around each hand, by its side."""
-    positions = poses.world.positions
-    place = {
-        role: turn_positions(body, positions[:, body.rows[role]]) / body.arm_length
-        for role in (
-            *(f"{each}{part}" for each in SIDES for part in _PARTS),
-            *(["head"] if "head" in body.rows else []),
-        )
-    }
+    roles = [*(f"{each}{part}" for each in SIDES for part in _PARTS), *(["head"] if "head" in body.rows else [])]
+    positions = poses.world.positions[:, [body.rows[role] for role in roles]]
+    places = turn_positions(body, positions.reshape(-1, 3)).reshape(positions.shape) / body.arm_length
+    place = {role: places[:, column] for column, role in enumerate(roles)}
     hips, shoulders = (0.5 * (place[f"left{part}"] + place[f"right{part}"]) for part in ("UpperLeg", "UpperArm"))
     height = _measure_height(body) / body.arm_length
     axes = [(hips, shoulders, _TRUNK)]

@@ -88,15 +88,13 @@ def measure_step_widths(positions: Floats, body: Body, standing: Bools, between:
 
     A foot that stands is at the median of its stance; in the air its place goes from the one stance to the next.
     """
-    points = {
-        part: np.stack([turn_positions(body, positions[:, body.rows[f"{side}{part}"]]) for side in SIDES], axis=1)
-        for part in ("UpperLeg", "Foot")
-    }
-    places = points["Foot"].copy()
+    chosen = positions[:, [body.rows[f"{side}{part}"] for part in ("UpperLeg", "Foot") for side in SIDES]]
+    points = turn_positions(body, chosen.reshape(-1, 3)).reshape(chosen.shape)
+    hip_joints, places = points[:, : len(SIDES)], points[:, len(SIDES) :].copy()
     for column, start, stop in zip(*find_runs(standing), strict=True):
         places[start : stop + 1, column] = median(places[start : stop + 1, column])
     places = _interpolate(places, between)
-    across = points["UpperLeg"][:, 0] - points["UpperLeg"][:, 1]
+    across = hip_joints[:, 0] - hip_joints[:, 1]
     hips = float(median(length(across)))
     level = length(across[:, :2])
     way = across * [1.0, 1.0, 0.0] / np.maximum(level, 1e-300)[:, None]
