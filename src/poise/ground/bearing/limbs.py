@@ -25,7 +25,7 @@ from poise.ground.legs.body import Lean
 from poise.ground.legs.clear import CLEAR_S
 from poise.ground.legs.feet import Feet
 from poise.ground.legs.legs import Turned, knees_of, leg_lengths, rebend_legs
-from poise.ground.legs.swing import fade_offsets, sole_points
+from poise.ground.legs.swing import fade_offsets, plan_fade, sole_points
 from poise.ground.legs.write_back import write_poses
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
@@ -252,11 +252,10 @@ def _shift(bearing: Bearing, columns: list[int], roots: Floats, middles: Floats,
         return shift
     length = np.linalg.norm(roots - middles, axis=-1)
     places = np.where(on[..., None], put_down(bearing, columns, middles, footing), middles)
+    fade = plan_fade(bearing.times, on, FADE, bearing.shots)
     for _ in range(_STEPS):
         bones = roots + shift[:, None] - places
-        apart = fade_offsets(
-            bearing.times, (np.linalg.norm(bones, axis=-1) - length)[..., None] * on[..., None], on, FADE, bearing.shots
-        )
+        apart = fade.apply((np.linalg.norm(bones, axis=-1) - length)[..., None] * on[..., None])
         along = normalise(bones)
         square = np.einsum("fli,fmi->flm", along, along) + damped
         shift = shift - np.einsum("fli,fl->fi", along, np.linalg.solve(square, apart)[..., 0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,58 +66,113 @@ def interpolate_swings(motion: Motion, offsets: Floats, between: Between, standi
     start, end = take_frames(offsets, between.before), take_frames(offsets, between.after)
     result = start + (end - start) * smoothstep(between.share)[..., None]
     result[..., 2] = start[..., 2] + (end - start)[..., 2] * smoothstep(way_come(motion, result, between))
-    leaving = _take_speeds(motion.times, offsets, standing, between.before, -1)
-    arriving = _take_speeds(motion.times, offsets, standing, between.after, 1)
+    leaving = _find_ends(motion.times, standing, between.before, -1)
+    arriving = _find_ends(motion.times, standing, between.after, 1)
     whole = np.minimum(COAST_S, between.since + between.until)
-    result += _coasting(leaving, between.since, whole)
-    result -= _coasting(arriving, between.until, whole)
+    speeds = leaving.compute_speeds(start, take_frames(offsets, leaving.beside))
+    result += speeds * _coast(between.since, whole)[..., None]
+    speeds = arriving.compute_speeds(end, take_frames(offsets, arriving.beside))
+    result -= speeds * _coast(between.until, whole)[..., None]
     return np.where(standing[..., None], offsets, result)
 
 
 def fade_offsets(
     times: Floats, offsets: Floats, mask: Bools, seconds: float, shots: Shots | None = None, *, are_turns: bool = False
 ) -> Floats:
-    """Fade offsets (F, L, 3) outside a mask, within each shot.
+    """Fade offsets (F, L, 3) outside a mask. See `Fade`."""
+    return plan_fade(times, mask, seconds, shots).apply(offsets, are_turns=are_turns)
 
-    They begin to fade at the speed they had, and are kept where the mask is true. Over a gap that is shorter than
-    `seconds` they go from the ones before it to those after it. In a gap up to twice as long both fades are added: the
-    offsets come the nearer to 0 the longer it is. Rotation vectors (`are_turns`) go on by the shorter arc there.
+
+class _Ends(NamedTuple):
+    """Ends of a mask (F, L), and its frames next to them.
+
+    frames, beside  which they are
+    both            whether both are of the mask
+    seconds         from the one to the other [s]
+    step            -1 or 1: the direction to the next frame
     """
-    result = np.where(mask[..., None], offsets, 0.0)
+
+    frames: Ints
+    beside: Ints
+    both: Bools
+    seconds: Floats
+    step: int
+
+    def compute_speeds(self, at: Floats, other: Floats) -> Floats:
+        """Compute the velocities of offsets (F, L, 3) at the ends. `other` are those in the next frames."""
+        speeds = self.step * (other - at) / self.seconds[..., None]
+        return np.where(self.both[..., None], speeds, 0.0)
+
+
+class _Fading(NamedTuple):
+    """What fades from the ends of a mask on (F, L).
+
+    near      whether it does
+    left      the share of the offset that is left
+    coasting  [s] for which the speed at the end has gone on
+    """
+
+    ends: _Ends
+    near: Bools
+    left: Floats
+    coasting: Floats
+
+
+class Fade(NamedTuple):
+    """Fade of offsets (F, L, 3) outside a mask, within each shot. One serves any offsets.
+
+    Offsets begin to fade at the speed they had, and are kept where the mask is true. Over a gap that is shorter than
+    some seconds they go from the ones before it to those after it. In a gap up to twice as long both fades are added:
+    the offsets come the nearer to 0 the longer it is.
+
+    mask         (F, L)
+    sides        from the end before, and to the one after
+    is_short     (F, L) whether both fades are added
+    """
+
+    mask: Bools
+    sides: tuple[_Fading, _Fading]
+    is_short: Bools
+
+    def apply(self, offsets: Floats, *, are_turns: bool = False) -> Floats:
+        """Fade offsets. Rotation vectors (`are_turns`) go on by the shorter arc in short gaps."""
+        result = np.where(self.mask[..., None], offsets, 0.0)
+        start, end = (take_frames(offsets, side.ends.frames) for side in self.sides)
+        if are_turns:
+            end = np.where(self.is_short[..., None], _nearest_turns(end, start), end)
+        for (ends, near, left, coasting), held in zip(self.sides, (start, end), strict=True):
+            other = take_frames(offsets, ends.beside)
+            speeds = ends.compute_speeds(held, _nearest_turns(other, held) if are_turns else other)
+            fading = held * left[..., None] - ends.step * (speeds * coasting[..., None])
+            result += np.where(near[..., None], fading, 0.0)
+        return result
+
+
+def plan_fade(times: Floats, mask: Bools, seconds: float, shots: Shots | None = None) -> Fade:
+    """Plan how offsets fade outside a mask (F, L), within `seconds`."""
     first, last = (shots.first[:, None], shots.last[:, None]) if shots else (0, len(times) - 1)
     before, after = find_last_true(mask), find_next_true(mask)
     since, until = measure_time_from(times, mask)
     since, until = np.where(before >= first, since, np.inf), np.where(after <= last, until, np.inf)
     before, after = np.maximum(before, first), np.minimum(after, last)
-    start, end = take_frames(offsets, before), take_frames(offsets, after)
-    if are_turns:
-        end = np.where((since + until < 2.0 * seconds)[..., None], _nearest_turns(end, start), end)
     whole = np.minimum(seconds, since + until)
-    for frames, held, time, step in ((before, start, since, -1), (after, end, until, 1)):
+    sides: list[_Fading] = []
+    for frames, time, step in ((before, since, -1), (after, until, 1)):
         near = ~mask & (time < whole)
         time_in = np.where(near, time, 0.0)
         left = 1.0 - smoothstep(time_in / np.maximum(whole, 1e-9))
-        speeds = _take_speeds(times, offsets, mask, frames, step, held if are_turns else None)
-        fading = held * left[..., None] - step * _coasting(speeds, time_in, whole)
-        result += np.where(near[..., None], fading, 0.0)
-    return result
+        sides.append(_Fading(_find_ends(times, mask, frames, step), near, left, _coast(time_in, whole)))
+    return Fade(mask, (sides[0], sides[1]), since + until < 2.0 * seconds)
 
 
-def _take_speeds(
-    times: Floats, offsets: Floats, mask: Bools, frames: Ints, step: int, turns: Floats | None = None
-) -> Floats:
-    """Compute the velocities of offsets (F, L, 3) at a mask's ends.
+def _find_ends(times: Floats, mask: Bools, frames: Ints, step: int) -> _Ends:
+    """Find the frames of a mask next to its ends (F, L).
 
-    The ends are `frames` (F, L), the next frame of the mask is a `step` from there: -1 or 1. They are 0 if it is not in
-    the mask. Rotation vectors at the ends are given as `turns`, which may be longer than pi.
+    step  -1 or 1: where they are from there
     """
     beside = np.clip(frames + step, 0, len(times) - 1)
     both = take_frames(mask, frames) & take_frames(mask, beside) & (beside != frames)
-    at, other = take_frames(offsets, frames), take_frames(offsets, beside)
-    if turns is not None:
-        at, other = turns, _nearest_turns(other, turns)
-    seconds = np.maximum(step * (times[beside] - times[frames]), 1e-9)
-    return np.where(both[..., None], step * (other - at) / seconds[..., None], 0.0)
+    return _Ends(frames, beside, both, np.maximum(step * (times[beside] - times[frames]), 1e-9), step)
 
 
 def _nearest_turns(vectors: Floats, to: Floats) -> Floats:
@@ -126,13 +182,13 @@ def _nearest_turns(vectors: Floats, to: Floats) -> Floats:
     return np.where(nearer[..., None], back, vectors)
 
 
-def _coasting(speeds: Floats, time: Floats, whole: Floats) -> Floats:
-    """Compute the remaining displacement (F, L, 3) of a fading velocity.
+def _coast(time: Floats, whole: Floats) -> Floats:
+    """Compute how long (F, L) a fading velocity carries on.
 
     A speed v carries after a time t by v t (1 - t / T)^2, and 0 from T on.
     """
     fade = np.clip(1.0 - time / np.maximum(whole, 1e-9), 0.0, 1.0)
-    return speeds * (time * fade**2)[..., None]
+    return time * fade**2
 
 
 def way_come(motion: Motion, offsets: Floats, between: Between) -> Floats:
