@@ -33,6 +33,7 @@ SNAPS = 5.0, 10.0  # [mm a frame] excess of a knee that snaps at a landing: from
 SLOW_RATE = 45.0  # [frames/s]
 DOUBLE = 2.0  # and so many times the source's own
 UPRIGHT = 0.4  # [m] pelvis over the floor, below which a figure sits or lies
+FACES = 0.1  # of the distance of hips: a mean way across them that is shorter has no direction
 PARTS = ("hip", "knee", "ankle", "toe")
 
 
@@ -144,6 +145,20 @@ def find_leg(leg: Any, skeleton: poise.Skeleton) -> Leg:
     lengths = np.linalg.norm(skeleton.A[children, :3], axis=-1)
     tip = children[int(lengths.argmax())] if children and lengths.max() > 0 else None
     return Leg(leg.name, row(leg.upper), row(leg.lower), row(leg.foot), toe, tip)
+
+
+def find_facing(track: Track, legs: tuple[Leg, ...], up: int) -> Array:
+    """Where a figure faces (3,) on the mean, level and of unit length: across the way from its right hips to its left.
+
+    All zeros where it has no legs of two sides, or turns round.
+    """
+    sides = [track.places[:, [leg.hip for leg in legs if side in leg.name]] for side in ("left", "right")]
+    if not all(side.shape[1] for side in sides):
+        return np.zeros(3)
+    left, right = (side.mean(axis=(0, 1)) for side in sides)
+    ahead = np.cross(left - right, np.eye(3)[up])
+    length, apart = np.linalg.norm(ahead), np.linalg.norm(sides[0].mean(axis=1) - sides[1].mean(axis=1), axis=-1)
+    return ahead / length if length > FACES * apart.mean() else np.zeros(3)
 
 
 def measure_legs(track: Track, legs: tuple[Leg, ...]) -> float:

@@ -79,14 +79,12 @@ def find_base(scene: judge.Scene, frame: int) -> float:
 
 
 def find_way(scene: judge.Scene) -> np.ndarray:
-    """Where the source goes, or its feet point, level and of unit length."""
+    """Where the source goes, or faces, level and of unit length."""
     pelvis = scene.source.places[:, scene.pelvis]
     way = pelvis[-1] - pelvis[0]
     way[scene.up] = 0.0
     if np.linalg.norm(way) < scene.metre / 2:
-        feet = [scene.source.places[:, leg.ankle if leg.toe is None else leg.toe].mean(axis=0) for leg in scene.legs]
-        way = np.mean(feet, axis=0) - pelvis.mean(axis=0)
-        way[scene.up] = 0.0
+        way = judge.find_facing(scene.source, scene.legs, scene.up)
     return way / max(float(np.linalg.norm(way)), 1e-12)
 
 
