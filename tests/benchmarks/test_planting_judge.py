@@ -48,6 +48,19 @@ def test_a_clip_beside_itself_has_no_faults(scene):
     assert not any(event["hitch"] for event in found["events"])
 
 
+def test_a_figure_faces_across_its_hips_and_nowhere_if_it_turns_round(scene):
+    import planting_judge as judge
+
+    way = scene.source.places[-1, scene.pelvis] - scene.source.places[0, scene.pelvis]
+    way[scene.up] = 0.0
+    facing = judge.find_facing(scene.source, scene.legs, scene.up)
+    assert np.linalg.norm(facing) == pytest.approx(1.0)
+    assert facing @ way > 0.95 * np.linalg.norm(way)
+    half = np.diag([1.0 if axis == scene.up else -1.0 for axis in range(3)])
+    both = judge.Track(np.concatenate([scene.source.places, scene.source.places @ half]), scene.source.turns)
+    assert not judge.find_facing(both, scene.legs, scene.up).any()
+
+
 def test_a_pop_is_found_with_its_joint_and_its_frame(scene):
     leg = scene.legs[0]
     scene.result.places[20, leg.knee] += 0.02 * scene.metre * np.eye(3)[scene.up]

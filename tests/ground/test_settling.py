@@ -203,6 +203,44 @@ def sink_first(clip, rig, depth):
     return poise.Clip(clip.times, moved_poses(clip.poses, figure_of(clip, rig=rig), down))
 
 
+class TestHeels:
+    """The left foot stands on a step behind the other, for a third of the time on its ball."""
+
+    FREE = slice(40, 80)
+
+    @staticmethod
+    def settle_on_step(height, fps=120.0, *, stands=False):
+        """Settle two legs. Returns the places of the left foot and the turns of both, and what became of them."""
+        motion = crouching(120, fps=fps, lower=0.02)
+        heel = np.ones((120, 2), dtype=bool)
+        heel[TestHeels.FREE, 0] = stands
+        contacts = list_contacts(motion, heel=heel)
+        feet = place(motion, np.broadcast_to([[0.0, 0.25, height], [0.0, 0.0, 0.0]], (120, 2, 3)))
+        feet = dataclasses.replace(feet, free=contacts.ball & ~contacts.heel)
+        turned = settle(motion, FLAT, feet=feet, contacts=contacts)
+        return feet, turned, np.degrees(measure_turns(turned)[:, :, FOOT])
+
+    def test_a_free_heel_of_a_leg_that_folds_goes_up(self):
+        feet, turned, angles = self.settle_on_step(0.3)
+        assert 15.0 < angles[:, 0].max() < 30.0
+        assert angles[self.FREE.start + 6 : self.FREE.stop - 6, 0].min() > 5.0
+        np.testing.assert_allclose(np.delete(angles[:, 0], np.r_[self.FREE]), 0.0, atol=1e-6)
+        np.testing.assert_allclose(angles[:, 1], 0.0, atol=1e-6)
+        ball = turned.ankles[:, 0] + rotations.rotate(turned.turns[:, 0, FOOT], feet.pivots[:, 0] - feet.ankles[:, 0])
+        np.testing.assert_allclose(ball, feet.pivots[:, 0], atol=1e-6)
+
+    @pytest.mark.parametrize(("height", "stands"), [(0.3, True), (0.1, False)])
+    def test_one_that_stands_stays_and_so_does_that_of_a_leg_that_folds_less(self, height, stands):
+        _, _, angles = self.settle_on_step(height, stands=stands)
+        np.testing.assert_allclose(angles, 0.0, atol=1e-6)
+
+    @pytest.mark.parametrize("fps", [30.0, 60.0, 120.0])
+    def test_it_goes_up_smoothly(self, fps):
+        _, turned, angles = self.settle_on_step(0.3, fps)
+        assert angles[:, 0].max() > 10.0
+        assert np.linalg.norm(np.diff(turned.ankles[:, 0], n=2, axis=0), axis=-1).max() < 0.0055
+
+
 class TestReferencePose:
     """Captured clips often begin with one frame of a reference pose."""
 

@@ -85,6 +85,13 @@ def place_feet(
     return Feet(turns, ankles, tilt, rise, pivots, level_axes(soles, turns, np.arange(turns.shape[1])), free)
 
 
+def raise_heels(feet: Feet, angles: Floats) -> Feet:
+    """Raise heels about balls by angles (F, L) [rad]."""
+    up = rotations.about(feet.across, angles)
+    ankles = feet.pivots + rotations.rotate(up, feet.ankles - feet.pivots)
+    return dataclasses.replace(feet, turns=rotations.multiply(up, feet.turns), ankles=ankles)
+
+
 def level_axes(soles: Soles, turns: Floats, leg: Ints) -> Floats:
     """Return the level axis (..., 3) across feet.
 

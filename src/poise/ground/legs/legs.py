@@ -135,6 +135,16 @@ def measure_leans(shins: Floats, turns: Floats, soles: Soles) -> Floats:
     return dot(normalise(shins), ahead)
 
 
+def find_largest_leans(motion: Motion, soles: Soles) -> Floats:
+    """Find the largest lean (L,) of shins, as a sine.
+
+    They are those of people, or a little more than those animated.
+    """
+    shins = motion.places[:, :, KNEE] - motion.places[:, :, ANKLE]
+    animated = measure_leans(shins, motion.turns[:, :, FOOT], soles).max(axis=0)
+    return np.maximum(np.sin(_MAX_LEAN_RAD), animated + _MORE_LEAN)
+
+
 def find_early_heels(motion: Motion, soles: Soles, contacts: Contacts, feet: Feet) -> Bools:
     """Find frames (F, L) of early heel lift.
 
@@ -149,10 +159,7 @@ def find_early_heels(motion: Motion, soles: Soles, contacts: Contacts, feet: Fee
     rolls = take_frames(contacts.ball, find_next_true(~contacts.heel) - 1)  # up to the heel's last frame
     ending = contacts.heel & contacts.ball & rolls & (until_end <= _MAX_LEAD_S)
     bent = bend_legs(motion, bend_axes(motion, soles), feet, up, hips, longest_reach(motion), 0.0)
-    shins = motion.places[:, :, KNEE] - motion.places[:, :, ANKLE]
-    animated = measure_leans(shins, motion.turns[:, :, FOOT], soles).max(axis=0)
-    most = np.maximum(np.sin(_MAX_LEAN_RAD), animated + _MORE_LEAN)
-    leans = measure_leans(knees_of(motion, bent) - bent.ankles, feet.turns, soles) > most
+    leans = measure_leans(knees_of(motion, bent) - bent.ankles, feet.turns, soles) > find_largest_leans(motion, soles)
     leans &= np.minimum(since_start, (motion.times - motion.times[0])[:, None]) >= _MAX_LEAD_S
     short = length(feet.ankles - hips) > longest_reach(motion)
     begun = find_last_true(ending & (short | leans)) > find_last_true(~ending)

@@ -11,19 +11,21 @@ from poise.ground.contact.contacts import Contacts
 from poise.ground.contact.cyclic import CLOSE_M, Repeats
 from poise.ground.contact.soles import MAX_TOE_BEND_RAD, STIFF_TIP_M, TIP_POINT, Soles
 from poise.ground.figure.footing import Footing
-from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, TOES, Motion, rows_of
+from poise.ground.figure.motion import ANKLE, BALL, END, FOOT, HIP, KNEE, TOES, Motion, rows_of
 from poise.ground.figure.steps import has_neighbours, stride_of
-from poise.ground.legs.feet import Feet, level_axes
+from poise.ground.legs.feet import Feet, level_axes, raise_heels
 from poise.ground.legs.legs import (
     STRAIGHT,
     Turned,
     base_heights,
     bend_axes,
     bend_legs,
+    find_largest_leans,
     leg_lengths,
     longest_reach,
 )
 from poise.ground.report.jumps import is_even
+from poise.ground.report.measures import knee_bends
 from poise.ground.trajectory.leg_problem import FOOT_TAU_S, FeetInMotion, LegProblem
 from poise.ground.trajectory.residuals import (
     difference_twice,
@@ -36,8 +38,8 @@ from poise.ground.trajectory.residuals import (
 from poise.ground.trajectory.solver import solve_problem
 from poise.maths import rotations
 from poise.maths.arrays import Bools, Floats
-from poise.maths.frame_masks import find_following
-from poise.maths.smoothing import interpolate_frames, smoothstep
+from poise.maths.frame_masks import compute_fade, find_following
+from poise.maths.smoothing import average_hann, compute_window_max, interpolate_frames, smoothstep
 from poise.maths.vectors import cross, dot, length, make_vertical, normalise
 
 _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference of its bones: what a leg folds to
@@ -45,6 +47,9 @@ _MIN_REACH, _MIN_FOLD = 0.25, 1.5  # of a leg's length, and times the difference
 _LONGER, _NEARLY_TRUE = 1.02, 1.003
 _PELVIS_TAU_S = 0.04  # [s] on level ground, see `_find_pelvis_tau`; elsewhere that of feet
 _TAU_RATES = 30.0, 120.0  # [frames/s] between them the first falls; above no step is looked at
+_MORE_FOLD_RAD = np.radians(35.0)  # as much more than animated knees may bend on stairs, see the report
+_RISES_SLOWER = 5.0  # times as slowly as the pelvis on level ground: in 0.1 s at 120 frames a second
+_RISE_CHANGE_M = 0.005  # [m] change of step of an ankle that rises, at most: more pops at 30 frames a second
 _LEVEL = 1e-3  # [rad] and [m] ground that is tilted or uneven by less is level
 _FIRST_OF_FOOT = 2  # ankle, joint and end of the toes go with it, hip and knee do not
 
@@ -59,7 +64,7 @@ def settle_legs(
     stretch  share by which legs may become longer where they fall short
     repeats  of a loop, whose ends are to meet
     """
-    problem, values = _solve(motion, soles, contacts, feet, still, footing, stretch)
+    problem, values, feet = _solve(motion, soles, contacts, feet, still, footing, stretch)
     if repeats is not None and _closes(motion, feet, problem, repeats):
         _close(values, repeats.middle, motion.frames(FOOT_TAU_S))
     up, balls, angles = problem.apply(values)
@@ -78,26 +83,56 @@ def settle_legs(
 
 def _solve(
     motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, still: Bools, footing: Footing, stretch: float
-) -> tuple[LegProblem, Floats]:
-    """Solve the problem of a motion. Returns it with nearly true bones, and values (F, K).
+) -> tuple[LegProblem, Floats, Feet]:
+    """Solve the problem of a motion.
+
+    Returns it with nearly true bones, values (F, K), and the feet, whose heels may be up where shins leaned too far.
 
     The search starts from a solution with longer bones. Above 180 frames a second it starts from a solution in every
     nth frame: from a distant start, the solver stops early in so many frames, and knees would leap.
     """
     problem, stride = make_problem(motion, soles, contacts, feet, still, footing, stretch), stride_of(motion.times)
     if not contacts.any.any():
-        return problem, np.zeros(problem.free.shape)
+        return problem, np.zeros(problem.free.shape), feet
     if stride == 1:
         start = solve_problem(problem)
         costs = measure_residuals(problem, start).cost
     else:
         rows = np.arange(0, len(motion), stride)
         few, targets = rows_of(motion, rows), rows_of(feet, rows)
-        _, values = _solve(few, soles, contacts.every(stride), targets, still[rows], footing, stretch)
+        _, values, _ = _solve(few, soles, contacts.every(stride), targets, still[rows], footing, stretch)
         start, costs = interpolate_frames(values, stride, len(motion)) * problem.free, None
+    heels = _find_raised_heels(motion, soles, contacts, feet, problem, start)
+    if heels.any():
+        feet = raise_heels(feet, heels)
+        problem = make_problem(motion, soles, contacts, feet, still, footing, stretch)
     problem = _lengthen_bones(problem, _NEARLY_TRUE, motion, soles, contacts)
     problem = dataclasses.replace(problem, emphasis=weigh_pops(problem, start))
-    return problem, solve_problem(problem, start=start, costs=costs)
+    return problem, solve_problem(problem, start=start, costs=costs), feet
+
+
+def _find_raised_heels(
+    motion: Motion, soles: Soles, contacts: Contacts, feet: Feet, problem: LegProblem, values: Floats
+) -> Floats:
+    """Find how far heels go up (F, L) [rad].
+
+    In a solution (F, K) a free heel of a leg that folds far more than animated goes up by what its shin leans too far,
+    as far as toes bend. It does so smoothly, with changes of step that hardly show; heels that stand stay.
+    """
+    found, points, _ = place_points(problem, values)
+    posed = dataclasses.replace(motion, places=found.reshape(motion.places.shape))
+    leans = dot(normalise(posed.places[:, :, KNEE] - posed.places[:, :, ANKLE]), normalise(points[:, 1] - points[:, 0]))
+    more = np.arcsin(np.clip(leans, -1.0, 1.0)) - np.arcsin(np.minimum(find_largest_leans(motion, soles), 1.0))
+    folded = np.radians(knee_bends(posed) - knee_bends(motion)) - _MORE_FOLD_RAD
+    more = np.clip(more, 0.0, np.maximum(np.minimum(folded, -problem.bend), 0.0)) * (feet.free & motion.bends)
+    if not more.any():
+        return more
+    seconds = _RISES_SLOWER * _find_pelvis_tau(motion.step)
+    reach, near = motion.frames(0.5 * seconds), motion.frames(2.0 * seconds)
+    more = average_hann(compute_window_max(more, reach), reach) * compute_fade(motion.times, contacts.heel, seconds)
+    changes = np.abs(difference_twice(more)) * np.linalg.norm(feet.ankles - feet.pivots, axis=-1)
+    shares = np.minimum(_RISE_CHANGE_M / np.maximum(compute_window_max(changes, near), 1e-12), 1.0)
+    return more * average_hann(-compute_window_max(-shares, reach), reach)
 
 
 def _closes(motion: Motion, feet: Feet, problem: LegProblem, repeats: Repeats) -> bool:
