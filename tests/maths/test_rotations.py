@@ -107,6 +107,16 @@ def test_slerp_agrees_with_scipy(seed, t):
     assert (scipy_of(rotations.slerp(a, b, t)) * expected.inv()).magnitude() < 1e-12
 
 
+def test_slerp_of_components_at_ends_has_the_bits_of_slerp():
+    rng = np.random.default_rng(3)
+    a, b = unit_quaternions(rng, 60), unit_quaternions(rng, 60)
+    b[:10], b[10:20], a[20:30], b[25:30] = a[:10], -a[10:20], np.eye(4)[0], np.eye(4)[1]
+    t = rng.integers(2, size=60).astype(float)
+    for fractions in (t, np.where(np.arange(60) == 7, 0.25, t)):
+        by_component = rotations.slerp_components(a.T.copy(), b.T.copy(), fractions)
+        assert by_component.T.tobytes() == rotations.slerp(a, b, fractions).tobytes()
+
+
 @pytest.mark.parametrize("angle", [0.0, 1e-300, 1e-10, 0.99e-9, 1e-9, 2.01e-9, 1e-4, np.pi - 1e-9])
 def test_slerp_at_small_angles_keeps_the_fraction(angle):
     axis = np.array([0.0, 0.6, 0.8])

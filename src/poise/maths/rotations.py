@@ -283,6 +283,8 @@ def slerp_components(a: Floats, b: Floats, t: Floats) -> Floats:
     because sums run over whole arrays.
     """
     b = np.where(_sum_components(a * b) < 0, -b, b)
+    if ((t == 0.0) | (t == 1.0)).all():  # as at the keys of a clip: there the weights below are exactly 0 and 1
+        return normalise_components((1.0 - t) * a + t * b)
     chord, sum_ = a - b, a + b
     h = 2 * np.arctan2(np.sqrt(_sum_components(chord * chord)), np.sqrt(_sum_components(sum_ * sum_)))
     is_small = h < _SMALL_ANGLE_RAD
