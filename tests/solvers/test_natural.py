@@ -121,6 +121,35 @@ class TestLegs:
         assert result.reached.all()
         assert (bulge(result.pose, *leg) @ FORWARD > 0).all()
 
+    def _pose_leg(self, ways):
+        """Poses of the straight figure whose left foot is some ways (k, 3) from its hip, in leg lengths."""
+        straight = poise.load(samples.path("humanoid.bvh"))
+        joints = poise.find_roles(straight).joints
+        leg = [joints[f"left{part}"] for part in ("UpperLeg", "LowerLeg", "Foot")]
+        hip, _, foot = (straight.rest.world[joint].positions for joint in leg)
+        goals = poise.Pin(joints["hips"]), poise.Position(leg[2], hip + np.linalg.norm(foot - hip) * ways)
+        result = poise.solve(straight.rest, goals, free_root=True)
+        assert result.natural
+        assert result.reached.all()
+        return result.pose, leg
+
+    def test_a_leg_ahead_or_behind_bends_in_the_upright_plane_through_hip_and_foot(self):
+        ways = np.array([[0.4, -0.3, 0.6], [0.3, -0.2, 0.5], [0.4, -0.1, -0.5]])
+        pose, leg = self._pose_leg(ways)
+        out = bulge(pose, *leg)
+        out /= np.linalg.norm(out, axis=1)[:, None]
+        aside = np.cross(ways, UP) / np.linalg.norm(np.cross(ways, UP), axis=1)[:, None]
+        assert np.abs((out * aside).sum(axis=1)).max() < 0.15  # sine of the angle to the plane
+        np.testing.assert_array_equal(np.sign(out @ UP), [1, 1, -1])
+
+    @pytest.mark.parametrize("ahead", [0.5, -0.5])
+    def test_no_knee_leaps_where_a_foot_passes_the_middle_of_its_leg(self, ahead):
+        aside = np.linspace(-0.5, 0.5, 201)
+        pose, leg = self._pose_leg(np.stack([aside, np.full(201, -0.3), np.full(201, ahead)], axis=1))
+        knees, feet = (pose.world[joint].positions for joint in leg[1:])
+        steps = [np.linalg.norm(np.diff(points, axis=0), axis=1) for points in (knees, feet)]
+        assert (steps[0] < 3 * steps[1]).all()
+
     def test_a_start_that_is_bent_keeps_its_side(self):
         """A frame of a clip whose foot is moved a little: the knee stays where the actor had it."""
         leg, out = ("LeftUpLeg", "LeftLeg", "LeftFoot"), poise.TwoBone(pole=(9.0, 0.5, 0.0))

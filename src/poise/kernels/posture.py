@@ -3,9 +3,11 @@
 
 NATURAL_BEND_ALONG is the usual direction of a limb, NATURAL_BEND_SIDE its bend side there. The smallest rotation from
 this direction to the actual limb direction carries the bend side along. A leg swung forward then lifts its knee, a leg
-lifted sideways keeps it in front; a raised arm moves its elbow from behind to below and outward. The rotation is
-undefined opposite to NATURAL_BEND_ALONG, behind the head. An arm that points there bends outward, ahead and up. Where
-an elbow would otherwise come above both shoulder and hand, it is rotated about the line between them until it is not.
+lifted sideways keeps it in front; one with its foot ahead or behind and no wanted rotation bends in the upright plane
+through hip and foot, as legs of people do who sit with feet apart. A raised arm moves its elbow from behind to below
+and outward. The rotation is undefined opposite to NATURAL_BEND_ALONG, behind the head. An arm that points there bends
+outward, ahead and up. Where an elbow would otherwise come above both shoulder and hand, it is rotated about the line
+between them until it is not.
 
 Two more terms count. A limb bent at the start with a nearby target keeps its bend direction, transported in the same
 way. A tip with a wanted rotation minimises its own joint rotation: that rotation is applied to
@@ -33,9 +35,9 @@ OPPOSITE_COSINE_GAP = 1e-6  # 1 + cosine of the angle; below it the smallest rot
 MIN_BULGE_SHARE, FULL_BULGE_SHARE = 0.009, 0.026
 # Share of the elbow's vertical range: the elbow stays so far below the higher of shoulder and hand.
 ELBOW_MARGIN_SHARE = 0.01
-# Parts of the chord's direction, behind the body and towards its middle: an elbow goes outward from the first on, fully
-# from the second on. An arm that swings in a walk goes back and not inward.
-MIN_BEHIND, FULL_BEHIND, MIN_INWARD, FULL_INWARD = 0.2, 0.7, 0.0, 0.7
+# Parts of the chord's direction, behind the body (of a leg also ahead) and towards its middle: an elbow goes outward, a
+# leg upright from the first on, fully from the second on. An arm that swings in a walk goes back and not inward.
+MIN_LEVEL, FULL_LEVEL, MIN_INWARD, FULL_INWARD = 0.2, 0.7, 0.0, 0.7
 OUTWARD_WEIGHT = 3.0  # of that, beside the usual side
 # Lengths that such an elbow goes down or ahead for a length outward, where the chord points straight down or up. Upper
 # arms go back by at most 60 degrees (AAOS), and are raised in the plane of the shoulder blade, 30 degrees ahead
@@ -200,17 +202,32 @@ def turn_side_behind(side, along, chord, front, out, up):
     far the elbow may be above the hand: 0, or up to 1 for a hand behind the head.
 
     along           usual direction of the limb
-    front, out, up  of the body; up is zero of a leg, whose side stays
+    front, out, up  of the body
     """
-    if not dot(up, up) > 0.0:
-        return side, 0.0
     rise = dot(chord, up)
     opposite = smoothstep_between(1.0 + dot(along, chord), FULL_TRANSPORT_GAP, 0.0)
-    behind = smoothstep_between(-dot(chord, front), MIN_BEHIND, FULL_BEHIND)
+    behind = smoothstep_between(-dot(chord, front), MIN_LEVEL, FULL_LEVEL)
     outward = max(opposite, behind * smoothstep_between(-dot(chord, out), MIN_INWARD, FULL_INWARD))
     way = add(out, add(scale(up, DOWN_RATIO * min(rise, 0.0)), scale(front, AHEAD_RATIO * max(rise, 0.0))))
     side = add(scale(side, 1.0 - opposite), scale(perpendicular_part(way, chord), OUTWARD_WEIGHT * outward))
     return side, outward * smoothstep_between(rise, 0.0, FULL_RISE)
+
+
+@device_function
+def hold_leg_upright(side, along, chord, front, out):
+    """Turn the bend side of a leg into its upright plane.
+
+    The plane goes through hip and foot, and counts ahead and behind. A folded leg behind hangs. A knee ahead that is
+    inward of the plane is above the line to the foot; one that is outward stays there, as those of legs that cross and
+    of feet that point outward.
+    """
+    ahead, upright = dot(chord, front), perpendicular_part(along, chord)
+    size, aside = norm(upright), cross(chord, upright)
+    is_outward = dot(side, aside) * dot(out, aside) > 0.0
+    if not size > MIN_LENGTH_SHARE or (ahead > 0.0 and is_outward):
+        return side
+    share = smoothstep_between(abs(ahead), MIN_LEVEL, FULL_LEVEL)
+    return add(scale(side, 1.0 - share), scale(upright, math.copysign(share / size, -ahead)))
 
 
 @device_function
@@ -230,7 +247,11 @@ def find_natural_side(maps, map_indices, natural_bend, target, chord, chord_leng
     front = read_body_direction(maps, map_indices, natural_bend, layout.NATURAL_BEND_FRONT, lean)
     out = read_body_direction(maps, map_indices, natural_bend, layout.NATURAL_BEND_OUT, lean)
     up = read_body_direction(maps, map_indices, natural_bend, layout.NATURAL_BEND_UP, lean)
-    side, raised_share = turn_side_behind(parallel_transport(along, chord, side), along, chord, front, out, up)
+    side, raised_share = parallel_transport(along, chord, side), 0.0
+    if dot(up, up) > 0.0:
+        side, raised_share = turn_side_behind(side, along, chord, front, out, up)
+    elif not target.shape[0] > 3:  # knees of feet that are turned follow their toes
+        side = hold_leg_upright(side, along, chord, front, out)
     side_length = norm(side)
     side = perpendicular_part(scale(side, 1.0 / side_length) if side_length > 0.0 else side, chord)
     lowered_side = lower_bend_side(side, chord, chord_length, up, natural_bend)
