@@ -217,3 +217,11 @@ def test_a_quaternion_of_zero_length_is_refused():
 @pytest.mark.parametrize("size", [1e-300, 1e-160, 1.0, 1e160, 1e300])
 def test_normalised_at_any_length(size):
     np.testing.assert_allclose(rotations.normalise([size, 0, -size, 0]), [0.5**0.5, 0, -(0.5**0.5), 0], rtol=1e-15)
+
+
+@pytest.mark.parametrize("apply", [rotations.rotate, vectors_of_one.cross])
+def test_many_rows_that_are_too_short_are_no_vectors(apply):
+    width = 4 if apply is rotations.rotate else 3
+    kernels.vector_rows  # noqa: B018  (loaded, as where many frames move)
+    with pytest.raises(IndexError):
+        apply(np.ones((40, width)), np.ones((40, 2)))

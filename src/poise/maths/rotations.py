@@ -82,7 +82,7 @@ def multiply(a: Floats, b: Floats) -> Floats:
                 aw * bz + az * bw + ax * by - ay * bx,
             ]
         )
-    result = apply_to_rows("vector_rows.multiply_rows", a, b, 4)
+    result = apply_to_rows("vector_rows.multiply_rows", a, b, (4, 4, 4))
     if result is not None:
         return result
     aw, ax, ay, az = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
@@ -107,7 +107,7 @@ def rotate(q: Floats, v: Floats) -> Floats:
         (w, x, y, z), (a, b, c) = q.tolist(), v.tolist()
         s, t, u = 2.0 * (y * c - z * b), 2.0 * (z * a - x * c), 2.0 * (x * b - y * a)
         return np.array([a + w * s + (y * u - z * t), b + w * t + (z * s - x * u), c + w * u + (x * t - y * s)])
-    result = apply_to_rows("vector_rows.rotate_rows", q, v, 3)
+    result = apply_to_rows("vector_rows.rotate_rows", q, v, (4, 3, 3))
     if result is not None:
         return result
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]

@@ -59,7 +59,7 @@ def cross(a: Floats, b: Floats) -> Floats:
     if a.ndim == 1 and b.ndim == 1:  # Python floats: the same bits in a tenth of the time
         (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
         return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
-    result = apply_to_rows("vector_rows.cross_rows", a, b, 3)
+    result = apply_to_rows("vector_rows.cross_rows", a, b, (3, 3, 3))
     if result is not None:
         return result
     x = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
@@ -135,16 +135,20 @@ def length(v: Floats) -> Floats:
     return lengths
 
 
-def apply_to_rows(name: str, a: Floats, b: Floats, count: int) -> Floats | None:
-    """Apply a kernel to rows of a and b. The result has `count` numbers a row.
+def apply_to_rows(name: str, a: Floats, b: Floats, widths: tuple[int, int, int]) -> Floats | None:
+    """Apply a kernel to rows of a and b.
 
-    It has the bits of the same operations in NumPy, in a tenth of the time. None for few rows, and before the kernel
-    is loaded.
+    The result has the bits of the same operations in NumPy, in a tenth of the time. None for few rows, for those of
+    other widths, and before the kernel is loaded.
+
+    widths  numbers a row of a, b and the result
     """
     if a.size + b.size <= _FEW_NUMBERS:
         return None
     kernel = find_native_kernel(name)
     if kernel is None or a.dtype != _FLOAT_DTYPE or b.dtype != _FLOAT_DTYPE:
+        return None
+    if (a.shape[-1], b.shape[-1]) != widths[:2]:  # a kernel would read beyond them
         return None
     shape, other = a.shape[:-1], b.shape[:-1]
     if len(other) > len(shape):
@@ -152,10 +156,10 @@ def apply_to_rows(name: str, a: Floats, b: Floats, count: int) -> Floats | None:
     if shape[len(shape) - len(other) :] != other:  # an axis of one repeats: written out, which takes less than NumPy
         shape = np.broadcast(a[..., 0], b[..., 0]).shape
         a, b = (np.broadcast_to(each, (*shape, each.shape[-1])) for each in (a, b))
-    result = np.empty((*shape, count))
+    result = np.empty((*shape, widths[2]))
     kernel(
-        np.ascontiguousarray(a).reshape(-1, a.shape[-1]),
-        np.ascontiguousarray(b).reshape(-1, b.shape[-1]),
-        result.reshape(-1, count),
+        np.ascontiguousarray(a).reshape(-1, widths[0]),
+        np.ascontiguousarray(b).reshape(-1, widths[1]),
+        result.reshape(-1, widths[2]),
     )
     return result

@@ -168,7 +168,7 @@ def plan_fade(times: Floats, mask: Bools, seconds: float, shots: Shots | None = 
 def _find_ends(times: Floats, mask: Bools, frames: Ints, step: int) -> _Ends:
     """Find the frames of a mask next to its ends (F, L).
 
-    step  -1 or 1: where they are from there
+    step  to the frame inside the mask: -1 where it ends, 1 where it begins
     """
     beside = np.clip(frames + step, 0, len(times) - 1)
     both = take_frames(mask, frames) & take_frames(mask, beside) & (beside != frames)
