@@ -33,7 +33,8 @@ SNAPS = 5.0, 10.0  # [mm a frame] excess of a knee that snaps at a landing: from
 SLOW_RATE = 45.0  # [frames/s]
 DOUBLE = 2.0  # and so many times the source's own
 UPRIGHT = 0.4  # [m] pelvis over the floor, below which a figure sits or lies
-FACES = 0.1  # of the distance of hips: a mean way across them that is shorter has no direction
+STILL = 0.5  # [m] a clip that goes less far heads where it faces
+FACES = 0.1  # of the distance of hip joints: the mean way across of a figure that turns round is shorter
 PARTS = ("hip", "knee", "ankle", "toe")
 
 
@@ -148,9 +149,10 @@ def find_leg(leg: Any, skeleton: poise.Skeleton) -> Leg:
 
 
 def find_facing(track: Track, legs: tuple[Leg, ...], up: int) -> Array:
-    """Where a figure faces (3,) on the mean, level and of unit length: across the way from its right hips to its left.
+    """Find where a figure faces (3,), level and of unit length.
 
-    All zeros where it has no legs of two sides, or turns round.
+    It is square to the mean way from its right hips to its left: zero where it has no legs of two sides, or turns
+    round.
     """
     sides = [track.places[:, [leg.hip for leg in legs if side in leg.name]] for side in ("left", "right")]
     if not all(side.shape[1] for side in sides):
@@ -159,6 +161,18 @@ def find_facing(track: Track, legs: tuple[Leg, ...], up: int) -> Array:
     ahead = np.cross(left - right, np.eye(3)[up])
     length, apart = np.linalg.norm(ahead), np.linalg.norm(sides[0].mean(axis=1) - sides[1].mean(axis=1), axis=-1)
     return ahead / length if length > FACES * apart.mean() else np.zeros(3)
+
+
+def find_heading(track: Track, legs: tuple[Leg, ...], up: int, metre: float) -> Array:
+    """Find where a clip goes (3,), else where its figure faces, else along an axis. It is level and of unit length."""
+    hips = track.places[:, [leg.hip for leg in legs]].mean(axis=1)
+    ahead = hips[-1] - hips[0]
+    ahead[up] = 0.0
+    if np.linalg.norm(ahead) < STILL * metre:
+        ahead = find_facing(track, legs, up)
+    if not ahead.any():
+        ahead = np.eye(3)[{1: 2, 2: 1}[up]]
+    return ahead / np.linalg.norm(ahead)
 
 
 def measure_legs(track: Track, legs: tuple[Leg, ...]) -> float:

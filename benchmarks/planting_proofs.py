@@ -67,7 +67,6 @@ QUICK = (
     "glb/fox.glb:Walk",
     "vrma/walk_cmu.vrma",
 )
-STILL = 0.5  # [m] a clip that goes less far heads where it faces
 STAIRS = ("stairs-up", "stairs-down")
 SLOPES = ("up", "down", "side")
 EXCESS = {"own": (5.0, 10.0), "stairs": (12.0, 25.0), "other": (8.0, 15.0)}  # [mm a frame] of most clips, and of all
@@ -171,15 +170,8 @@ def find_ways(rig: poise.Rig, clip: poise.Clip) -> tuple[str, np.ndarray, np.nda
     axis = {"y": 1, "z": 2}[figure.up]
     track = judge.Track(clip.poses.world.positions, clip.poses.world.rotations)
     legs = tuple(judge.find_leg(leg, clip.skeleton) for leg in figure.legs)
-    hips = track.places[:, [leg.hip for leg in legs]].mean(axis=1)
-    ahead, up = hips[-1] - hips[0], np.eye(3)[axis]
-    ahead[axis] = 0.0
-    if np.linalg.norm(ahead) < STILL * figure.metre:
-        ahead = judge.find_facing(track, legs, axis)
-    if not ahead.any():
-        ahead = np.eye(3)[{1: 2, 2: 1}[axis]]
-    ahead /= np.linalg.norm(ahead)
-    return figure.up, ahead, np.cross(up, ahead)
+    ahead = judge.find_heading(track, legs, axis, figure.metre)
+    return figure.up, ahead, np.cross(np.eye(3)[axis], ahead)
 
 
 def run_tasks(tasks: Sequence[Task], jobs: int) -> Iterator[dict[str, Any]]:

@@ -53,7 +53,7 @@ def draw_sheet(scene: judge.Scene, title: str, path: Path) -> str:
 
 def draw_frame(axes: Any, scene: judge.Scene, frame: int, corner: np.ndarray, *, of_source: bool, front: bool) -> None:
     """Draw one frame with its ground at a place of the sheet."""
-    ahead = find_way(scene)
+    ahead = judge.find_heading(scene.source, scene.legs, scene.up, scene.metre)
     right = np.cross(np.eye(3)[scene.up], ahead) if front else ahead
     places = (scene.source if of_source else scene.result).places[frame]
     centre = places[scene.pelvis]
@@ -76,16 +76,6 @@ def find_base(scene: judge.Scene, frame: int) -> float:
     near = max(1, round(scene.rate / 8))
     frames = slice(max(0, frame - near), frame + near + 1)
     return float(scene.terrain.heights(scene.result.places[frames][:, [leg.ankle for leg in scene.legs]]).mean())
-
-
-def find_way(scene: judge.Scene) -> np.ndarray:
-    """Where the source goes, or faces, level and of unit length."""
-    pelvis = scene.source.places[:, scene.pelvis]
-    way = pelvis[-1] - pelvis[0]
-    way[scene.up] = 0.0
-    if np.linalg.norm(way) < scene.metre / 2:
-        way = judge.find_facing(scene.source, scene.legs, scene.up)
-    return way / max(float(np.linalg.norm(way)), 1e-12)
 
 
 def list_bones(scene: judge.Scene) -> tuple[np.ndarray, list[str]]:

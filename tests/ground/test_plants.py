@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from poise import Terrain
 from poise.ground.contact.contacts import Contacts
-from poise.ground.contact.plants import find_plants, in_frames, stances_of
+from poise.ground.contact.plants import STEP_M, find_plants, find_raised_stances, in_frames, stances_of
 from poise.ground.contact.soles import Soles
 from poise.ground.figure.footing import Footing
 from poise.ground.figure.motion import ANKLE, BALL, FOOT
+from poise.ground.legs.feet import _find_level
 from poise.maths import rotations
 from tests.ground.motions import moved, path, two_legs
 
@@ -296,3 +297,39 @@ class TestOwnFloor:
     def test_a_foot_is_as_high_as_it_is_for_most_of_the_time(self):
         plants = self.plant(moved(path(10, z=np.arange(10) // 9 * 0.05), path(10)), [1] * 10, [1] * 10)
         np.testing.assert_allclose(plants.rise, 0.0, atol=1e-12)
+
+
+class TestRaisedStances:
+    def measure(self, heights, heel, ball, floor=0.0, pitch=0.0):
+        """Heights at which the left foot stands. Its ankle is 0.1 m over these heights (F,)."""
+        motion = moved(path(len(heights), z=np.asarray(heights)), path(len(heights)))
+        motion.turns[:, 0, FOOT] = rotations.about(np.array([1.0, 0.0, 0.0]), -pitch)
+        return find_raised_stances(motion, SOLES, contacts_of(heel, ball), floor, least=STEP_M)[:, 0]
+
+    def test_where_one_is_a_step_up_lower_steps_count_too(self):
+        heights, on = np.repeat([0.0, 0.02, 0.09, 0.18], 4), [1, 1, 1, 0] * 4
+        steps = self.measure(heights, on, on).reshape(4, 4)
+        np.testing.assert_allclose(steps[:, 0], [0.0, 0.0, 0.09, 0.18], atol=1e-12)
+        assert not steps[:, 3].any()
+        assert not self.measure(heights[:12], on[:12], on[:12]).any()
+
+    @pytest.mark.parametrize("pitch", [0.5, 0.8])
+    def test_a_heel_on_the_floor_whose_toes_are_up_is_on_no_step(self, pitch):
+        heel = rotations.rotate(rotations.about(np.array([1.0, 0.0, 0.0]), -pitch), SOLES.heel[0])[2]
+        ball = rotations.rotate(rotations.about(np.array([1.0, 0.0, 0.0]), -pitch), SOLES.ball[0])[2]
+        assert ball - heel > 0.09
+        lowered = np.full(6, -0.1 - heel)
+        assert not self.measure(lowered, [1] * 6, [0] * 6, pitch=pitch).any()
+        on_step = self.measure(lowered + 0.2, [1] * 6, [0] * 6, pitch=pitch)
+        np.testing.assert_allclose(on_step, 0.2, atol=1e-12)
+
+
+class TestFloor:
+    def test_the_lowest_level_of_stairs_is_the_floor(self):
+        climb = np.repeat([0.0, 0.17, 0.34, 0.51], 20) + 0.001 * np.sin(np.arange(80.0))
+        assert _find_level(climb) == pytest.approx(0.0, abs=0.002)
+
+    @pytest.mark.parametrize("count", [6, 20, 49, 51, 400])
+    def test_a_single_faulty_frame_is_no_floor(self, count):
+        heights = 0.004 * np.sin(1.7 * np.arange(count))
+        assert _find_level(np.append(heights, -0.13)) == pytest.approx(0.0, abs=0.006)

@@ -22,6 +22,7 @@ from poise.errors import FileError, InputError, PoiseError, UnsupportedError, es
 _MAX_COMPARED_NAMES = 2000  # maximum number of compared names per folder; takes some milliseconds
 _MIN_SIMILARITY = 0.75  # minimum similarity ratio (difflib); 0.6 would suggest `talk2` for `walk`
 _MAX_SUGGESTIONS = 2
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"  # the beginning of what Git LFS keeps in a file's place
 
 
 def suggest_similar_paths(path: Path, suffixes: Collection[str] = ()) -> str:
@@ -132,7 +133,6 @@ def as_path(path: Any) -> Path:
 # --- Atomic writing --------------------------------------------------------------------------------------------------
 
 
-_LFS_POINTER = b"version https://git-lfs.github.com/spec/"  # the beginning of what Git LFS keeps in a file's place
 _TEMPORARY_MARK = ".poise-tmp-"  # in the names of incomplete files; specific to Poise
 _MAX_LABEL_BYTES = 60  # [bytes] makes temporary names of 80 bytes; the smallest file system limit is 143 (eCryptfs)
 _MAX_NAME_BYTES = 255  # [bytes] maximum length of a file name on most file systems

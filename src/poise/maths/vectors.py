@@ -15,7 +15,7 @@ _ONE_VECTOR, _ONE_ROW = (3,), (1, 3)
 # NumPy sums so many parts in order: column by column they are the same bits in a third to a fifth of the time
 _FEW_PARTS = range(2, 8)
 _FLOAT_DTYPE = np.dtype(np.float64)
-_FEW_NUMBERS = 48  # of the result of a product: below it NumPy takes no longer than to prepare a kernel's arguments
+_FEW_NUMBERS = 48  # of all operands: below it NumPy takes no longer than to prepare a kernel's arguments
 
 
 def dot(a: Floats, b: Floats) -> Floats:

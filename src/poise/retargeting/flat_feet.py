@@ -40,9 +40,9 @@ def measure_flat_feet(
         if not is_shown:
             on = contacts.any[:, column]
             flat = on if on.any() else np.ones_like(on)
-        foot = motion.turns[flat, column, FOOT]
-        ups = rotations.rotate(rotations.inverse(foot), UP).mean(axis=0)
-        normal = normalise(ups if is_shown else soles.normals[column])
+        foot, normal = motion.turns[flat, column, FOOT], normalise(soles.normals[column])
+        if is_shown:
+            normal = normalise(rotations.rotate(rotations.inverse(foot), UP).mean(axis=0))
         heading = remove_component(normalise(soles.ball[column] - soles.heel[column]), normal)
         if float(np.linalg.norm(heading)) < _MIN_HEADING:
             continue

@@ -19,6 +19,8 @@ from poise.retargeting.body import Segment
 _MAX_UNLIKE_M = 0.05
 # [m] shorter bones of a foot have no direction
 _MIN_BONE_M = 0.005
+# sine: knees that are straighter on average, within 6 degrees, show no side
+_MIN_BEND_SINE = 0.1
 
 
 class FootPair(NamedTuple):
@@ -80,9 +82,9 @@ def _find_axes(motion: Motion, soles: Soles, leg: int) -> Floats:
     """
     places, turns = motion.places[:, leg], motion.turns[:, leg]
     left = np.cross(soles.normals[leg], soles.ball[leg] - soles.heel[leg])
-    bends = np.cross(places[:, KNEE] - places[:, HIP], places[:, ANKLE] - places[:, KNEE])
-    shown = rotations.rotate(rotations.inverse(turns[:, FOOT]), bends).sum(axis=0)
-    left = left if float(left @ shown) >= 0.0 else -left
+    bends = np.cross(normalise(places[:, KNEE] - places[:, HIP]), normalise(places[:, ANKLE] - places[:, KNEE]))
+    shown = rotations.rotate(rotations.inverse(turns[:, FOOT]), bends).mean(axis=0)
+    left = -left if float(normalise(left) @ shown) < -_MIN_BEND_SINE else left
     bone = _find_bone(turns[:, FOOT], places[:, BALL] - places[:, ANKLE])
     to_toes = rotations.multiply(rotations.inverse(turns[:, TOES]), turns[:, FOOT])
     end = _find_bone(turns[:, TOES], places[:, END] - places[:, BALL])

@@ -20,7 +20,7 @@ from poise.maths.vectors import UP, make_vertical, median, normalise, project_ho
 
 STEEPEST_RAD = math.radians(40.0)  # [rad] steepest ground for a whole foot, hands and bodies by default
 RUNG_M = 0.04  # [m] a stance that is higher above the clip's floor is on something that is not there
-STEP_M = 0.1  # [m] a stance that is so much higher than the floor of a robot's or another body's clip is on a step
+STEP_M = 0.1  # [m] clips of robots and other bodies in which a foot stands so much higher go over steps
 _TOES_UP = 0.02  # [m] a ball that is higher above its heel, which stood first, has not come down yet
 
 
@@ -121,10 +121,9 @@ def find_plants(
     tilt, planted_heel, planted_ball, hangs = _put_down(moved, along, under.edged, alone, footing, steepest)
     higher = np.zeros(len(ball)) if above is None else _find_largest(above, stances)
     if floor is not None:
-        by_heel = alone.heel | (_end_on_heels(contacts, stances) & (along[:, 2] > _TOES_UP))
-        higher = np.where(by_heel, heel[:, 2], ball[:, 2]) - floor
+        higher = _find_heights(contacts, stances, alone, heel, ball) - floor
         higher = np.where(higher > RUNG_M, higher, 0.0)
-    planted_heel, planted_ball = (points + make_vertical(higher) for points in (planted_heel, planted_ball))
+    planted_heel, planted_ball = (place + make_vertical(higher) for place in (planted_heel, planted_ball))
     onto = rotations.rotation_between(rotations.rotate(tilt, along), planted_ball - planted_heel)
     onto = np.where(stances.flat[:, None], onto, rotations.IDENTITY)
     turned = rotations.multiply(onto, rotations.multiply(tilt, turn))
@@ -141,15 +140,22 @@ def _find_largest(values: Floats, stances: Stances) -> Floats:
 def find_raised_stances(motion: Motion, soles: Soles, contacts: Contacts, floor: float, least: float) -> Floats:
     """Find how high (F, L) above the clip's floor feet stand [m].
 
-    0 for those in the air, on it or above it by less than `least` [m].
+    0 for those in the air or on it, and for all of a clip in which none stands higher by more than `least` [m].
     """
     stances, above = stances_of(contacts), np.zeros(contacts.heel.shape)
-    for leg, start, end, ball in zip(
-        *stances[:3], _averages(motion, soles, soles.points(motion), contacts, stances)[2], strict=True
-    ):
-        height = ball[2] - floor
-        above[start:end, leg] = height if height > least else 0.0
+    _, heel, ball = _averages(motion, soles, soles.points(motion), contacts, stances)
+    heights = _find_heights(contacts, stances, _alone(contacts, stances), heel, ball) - floor
+    if heights.max(initial=0.0) <= least:
+        return above
+    for leg, start, end, height in zip(*stances[:3], heights, strict=True):
+        above[start:end, leg] = height if height > RUNG_M else 0.0
     return above
+
+
+def _find_heights(contacts: Contacts, stances: Stances, alone: Alone, heel: Floats, ball: Floats) -> Floats:
+    """Find the heights (P,) of what stands, ball or heel."""
+    by_heel = alone.heel | (_end_on_heels(contacts, stances) & ((ball - heel)[:, 2] > _TOES_UP))
+    return np.where(by_heel, heel[:, 2], ball[:, 2])
 
 
 def plants_as_they_are(motion: Motion, soles: Soles, contacts: Contacts, footing: Footing) -> Plants:

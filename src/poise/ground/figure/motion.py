@@ -74,7 +74,7 @@ class Motion:
     @cached_property
     def bends(self) -> Bools:
         """Whether (L,) the foot has a toe joint."""
-        return np.array([leg.toes is not None for leg in self.figure.legs])
+        return freeze(np.array([leg.toes is not None for leg in self.figure.legs]))
 
     def finer(self, times: int, lone: Bools | None = None) -> Motion:
         """Return this motion with `times` frames for each.

@@ -27,7 +27,9 @@ from poise.maths.smoothing import smoothstep
 from poise.maths.vectors import UP, cross, make_vertical, normalise, project_horizontal
 
 _SAME_HEIGHT_M = 0.0005  # [m] heights that differ by up to twice as much are one: feet that were drawn onto a floor
-_LOWEST_SHARE = 0.02  # of the time in contact: feet that stand lower for less are no floor, but faults of a capture
+# of the time in contact, and frames of both feet at 100 a second or more: what stands lower for less is no floor, but a
+# fault of the capture
+_LOWEST_SHARE, _FEWEST_FRAMES = 0.02, 5
 _DRIFT = 0.03  # [m] a foot that stands so much higher or lower than others is captured so: legs take that up
 _DEEP = 0.03  # [m] a heel so deep in the ground is over the tread behind, or came down so: lifted at once it would pop
 
@@ -150,7 +152,8 @@ def _find_level(values: Floats) -> float:
     counts = ends - np.arange(len(ordered))
     if 3 * counts.max() < len(ordered):
         median = float(np.median(ordered))
-        lowest = float(ordered[int(_LOWEST_SHARE * len(ordered))])
+        rank = max(int(_LOWEST_SHARE * len(ordered)), _FEWEST_FRAMES)
+        lowest = float(ordered[min(rank, len(ordered) - 1)])
         is_step_lower = lowest <= median - STEP_M
         return float(np.median(ordered[ordered <= lowest + 0.5 * STEP_M])) if is_step_lower else median
     low = int((2 * counts >= counts.max()).argmax())

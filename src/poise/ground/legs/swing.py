@@ -86,7 +86,7 @@ def fade_offsets(
 class _Ends(NamedTuple):
     """Ends of a mask (F, L), and its frames next to them.
 
-    frames, beside  which they are
+    frames, beside  the ends, and the frames next to them
     both            whether both are of the mask
     seconds         from the one to the other [s]
     step            -1 or 1: the direction to the next frame
@@ -105,9 +105,9 @@ class _Ends(NamedTuple):
 
 
 class _Fading(NamedTuple):
-    """What fades from the ends of a mask on (F, L).
+    """Fade of offsets from the ends of a mask on (F, L).
 
-    near      whether it does
+    near      frames in which it acts
     left      the share of the offset that is left
     coasting  [s] for which the speed at the end has gone on
     """
